@@ -31,7 +31,7 @@ class Stack:
                 for start in wait(starts, return_when=FIRST_EXCEPTION).done:
                     start.result()
             except BaseException:
-                # Ends the waits for parts that will never be ready; the second stop() is for one just being made.
+                # Ends the waits for what will never be ready; once more for what was just being made.
                 self.stop()
                 pool.shutdown()
                 self.stop()
