@@ -1,0 +1,177 @@
+package org.apache.iceberg.flink.sink;
+
+import io.github.icebergfinalization.api.CommitProcessor;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.apache.flink.api.connector.sink2.Committer;
+import org.apache.flink.util.IOUtils;
+import org.apache.iceberg.Snapshot;
+import org.apache.iceberg.Table;
+import org.apache.iceberg.flink.TableLoader;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The standard committer, one checkpoint at a time, with processors around each commit.
+ *
+ * <p>The standard committer reads its snapshot properties from a map at each commit; that map is filled here with the
+ * checkpoint's facts and what the processors set.
+ */
+final class ExtensibleCommitter implements Committer<IcebergCommittable> {
+
+  private static final Logger LOG = LoggerFactory.getLogger(ExtensibleCommitter.class);
+  private static final int POST_COMMIT_ATTEMPTS = 3;
+
+  private final Committer<IcebergCommittable> standard;
+  private final Map<String, String> snapshotProperties;
+  private final Map<String, String> userProperties;
+  private final TableLoader tableLoader;
+  private final String branch;
+  private final Extensions extensions;
+  private final List<CommitProcessor> processors = new ArrayList<>();
+  private Table table;
+
+  ExtensibleCommitter(
+      Committer<IcebergCommittable> standard,
+      Map<String, String> snapshotProperties,
+      TableLoader tableLoader,
+      String branch,
+      Extensions extensions) {
+    this.standard = standard;
+    this.snapshotProperties = snapshotProperties;
+    this.userProperties = Map.copyOf(snapshotProperties);
+    this.tableLoader = tableLoader;
+    this.branch = branch;
+    this.extensions = extensions;
+  }
+
+  /**
+   * Starts the processors, and lets them finish what a predecessor may have left undone after its last commit.
+   *
+   * <p>Flink makes a committer in every subtask but commits in the first only: it alone starts processors.
+   */
+  void start() throws IOException {
+    if (!tableLoader.isOpen()) {
+      tableLoader.open();
+    }
+    table = tableLoader.loadTable();
+    for (CommitProcessor processor : extensions.createProcessors()) {
+      processors.add(processor);
+      try {
+        processor.open(extensions.options());
+      } catch (Exception e) {
+        throw new IOException("commit processor " + processor.name() + " did not start", e);
+      }
+    }
+    TableCommitContext context = new TableCommitContext(table, branch, "", -1, Map.of());
+    if (!context.lineage(1).isEmpty()) {
+      context.committedAs(OptionalLong.of(context.lineage(1).get(0).snapshotId()));
+      postCommit(context);
+    }
+  }
+
+  @Override
+  public void commit(Collection<CommitRequest<IcebergCommittable>> requests)
+      throws IOException, InterruptedException {
+    List<CommitRequest<IcebergCommittable>> ordered = new ArrayList<>(requests);
+    ordered.sort(Comparator.comparing(request -> request.getCommittable().checkpointId()));
+    for (CommitRequest<IcebergCommittable> request : ordered) {
+      commit(request);
+    }
+  }
+
+  private void commit(CommitRequest<IcebergCommittable> request) throws IOException, InterruptedException {
+    if (table == null) {
+      start();
+    }
+    IcebergCommittable committable = request.getCommittable();
+    Map<String, Map<String, String>> accumulators = ExtensibleCommittable.accumulatorsOf(committable);
+    TableCommitContext context =
+        new TableCommitContext(table, branch, committable.jobId(), committable.checkpointId(), accumulators);
+    context.refresh();
+    snapshotProperties.clear();
+    snapshotProperties.putAll(userProperties);
+    if (!isCommitted(committable)) {
+      preCommit(context);
+      accumulators.forEach(
+          (name, entries) ->
+              entries.forEach((key, value) -> snapshotProperties.put("accumulator." + name + "." + key, value)));
+      snapshotProperties.putAll(context.snapshotProperties());
+    }
+    standard.commit(List.of(request));
+    context.refresh();
+    context.committedAs(findSnapshot(committable));
+    postCommit(context);
+  }
+
+  private boolean isCommitted(IcebergCommittable committable) {
+    return SinkUtil.getMaxCommittedCheckpointId(table, committable.jobId(), committable.operatorId(), branch)
+        >= committable.checkpointId();
+  }
+
+  /** The snapshot of this checkpoint, if it made one: the standard committer skips most empty checkpoints. */
+  private OptionalLong findSnapshot(IcebergCommittable committable) {
+    String checkpointId = Long.toString(committable.checkpointId());
+    Snapshot snapshot = table.snapshot(branch);
+    while (snapshot != null) {
+      Map<String, String> summary = snapshot.summary();
+      if (committable.jobId().equals(summary.get(SinkUtil.FLINK_JOB_ID))
+          && committable.operatorId().equals(summary.get(SinkUtil.OPERATOR_ID))) {
+        return checkpointId.equals(summary.get(SinkUtil.MAX_COMMITTED_CHECKPOINT_ID))
+            ? OptionalLong.of(snapshot.snapshotId())
+            : OptionalLong.empty();
+      }
+      snapshot = snapshot.parentId() == null ? null : table.snapshot(snapshot.parentId());
+    }
+    return OptionalLong.empty();
+  }
+
+  private void preCommit(TableCommitContext context) throws IOException {
+    context.allowSnapshotProperties(true);
+    for (CommitProcessor processor : processors) {
+      try {
+        processor.preCommit(context);
+      } catch (Exception e) {
+        throw new IOException(
+            "commit processor " + processor.name() + " aborted the commit of checkpoint " + context.checkpointId()
+                + " to " + table.name() + "; nothing was written", e);
+      }
+    }
+    context.allowSnapshotProperties(false);
+  }
+
+  private void postCommit(TableCommitContext context) throws IOException {
+    for (CommitProcessor processor : processors) {
+      for (int attempt = 1; ; attempt++) {
+        try {
+          processor.postCommit(context);
+          break;
+        } catch (Exception e) {
+          String failure =
+              "commit processor " + processor.name() + " failed after the commit of checkpoint "
+                  + context.checkpointId() + " to " + table.name() + " (attempt " + attempt + ")";
+          if (attempt < POST_COMMIT_ATTEMPTS) {
+            LOG.warn("{}; trying again", failure, e);
+            context.refresh();
+          } else if (extensions.failOnPostCommit()) {
+            throw new IOException(failure + "; the data is committed, the job fails over and tries this step again", e);
+          } else {
+            LOG.error("{}; going on, as {}=log asks", failure, Extensions.ON_FAILURE, e);
+            break;
+          }
+        }
+      }
+    }
+  }
+
+  @Override
+  public void close() throws Exception {
+    IOUtils.closeAll(processors);
+    IOUtils.closeAll(standard, tableLoader);
+  }
+}

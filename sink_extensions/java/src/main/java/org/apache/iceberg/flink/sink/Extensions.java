@@ -1,0 +1,136 @@
+package org.apache.iceberg.flink.sink;
+
+import io.github.icebergfinalization.api.Accumulator;
+import io.github.icebergfinalization.api.CommitProcessor;
+import io.github.icebergfinalization.eventtime.EventTimeAccumulator;
+import io.github.icebergfinalization.python.PythonProcessor;
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Function;
+import org.apache.flink.configuration.ReadableConfig;
+
+/** Which accumulators and processors a sink's options ask for, and how to make them on the workers. */
+final class Extensions implements Serializable {
+
+  static final String ACCUMULATORS = "sink.accumulators";
+  static final String PROCESSORS = "sink.commit-processors";
+  static final String ON_FAILURE = "sink.commit-processors.on-failure";
+  static final String EVENT_TIME = EventTimeAccumulator.NAME;
+  private static final String EVENT_TIME_COLUMN = "finalization.event-time-column";
+  private static final String FINALIZATION = "python:finalization.processor:FinalizationProcessor";
+  private static final long serialVersionUID = 1L;
+
+  private final HashMap<String, String> options;
+  private final List<String> accumulators;
+  private final List<String> processors;
+  private final boolean failOnPostCommit;
+
+  private Extensions(HashMap<String, String> options) {
+    this.options = options;
+    Set<String> accumulatorNames = new LinkedHashSet<>(list(options.get(ACCUMULATORS)));
+    Set<String> processorNames = new LinkedHashSet<>(list(options.get(PROCESSORS)));
+    if (options.get(EVENT_TIME_COLUMN) != null) {
+      // Naming the event time turns finalization on: its facts, and the processor that draws the conclusion.
+      accumulatorNames.add(EVENT_TIME);
+      processorNames.add(FINALIZATION);
+    }
+    this.accumulators = List.copyOf(accumulatorNames);
+    this.processors = List.copyOf(processorNames);
+    this.failOnPostCommit = failOnPostCommit(options.getOrDefault(ON_FAILURE, "fail"));
+  }
+
+  /**
+   * Reads the options.
+   *
+   * @param options table properties with hints laid over them
+   * @param config the session's configuration: it may name the Python interpreter, which is no property of a table
+   */
+  static Extensions of(Map<String, String> options, ReadableConfig config) {
+    HashMap<String, String> all = new HashMap<>(options);
+    PythonProcessor.OPTIONS.forEach(
+        option -> config.getOptional(option).ifPresent(value -> all.putIfAbsent(option.key(), value)));
+    return new Extensions(all);
+  }
+
+  private static List<String> list(String value) {
+    return value == null
+        ? List.of()
+        : Arrays.stream(value.split(",")).map(String::trim).filter(name -> !name.isEmpty()).toList();
+  }
+
+  private static boolean failOnPostCommit(String value) {
+    return switch (value) {
+      case "fail" -> true;
+      case "log" -> false;
+      default ->
+          throw new IllegalArgumentException(ON_FAILURE + " is '" + value + "'; expected 'fail' or 'log'");
+    };
+  }
+
+  boolean isEmpty() {
+    return accumulators.isEmpty() && processors.isEmpty();
+  }
+
+  Map<String, String> options() {
+    return options;
+  }
+
+  boolean failOnPostCommit() {
+    return failOnPostCommit;
+  }
+
+  List<Accumulator> createAccumulators() {
+    return accumulators.stream()
+        .map(name -> create(name, ACCUMULATORS, Accumulator.class, Accumulator::name))
+        .toList();
+  }
+
+  List<CommitProcessor> createProcessors() {
+    return processors.stream()
+        .map(
+            name ->
+                name.startsWith(PythonProcessor.PREFIX)
+                    ? new PythonProcessor(name)
+                    : create(name, PROCESSORS, CommitProcessor.class, CommitProcessor::name))
+        .toList();
+  }
+
+  /** Finds every processor, and has Python import its own, so that a wrong name fails when the job is submitted. */
+  void checkProcessors() {
+    for (CommitProcessor processor : createProcessors()) {
+      if (processor instanceof PythonProcessor python) {
+        python.check(options);
+      }
+    }
+  }
+
+  private static <T> T create(String name, String key, Class<T> type, Function<T, String> nameOf) {
+    ClassLoader loader = Extensions.class.getClassLoader();
+    Set<String> known = new TreeSet<>();
+    for (T candidate : ServiceLoader.load(type, loader)) {
+      known.add(nameOf.apply(candidate));
+      if (nameOf.apply(candidate).equals(name)) {
+        return candidate;
+      }
+    }
+    try {
+      Object instance = Class.forName(name, true, loader).getDeclaredConstructor().newInstance();
+      if (type.isInstance(instance)) {
+        return type.cast(instance);
+      }
+      throw new IllegalArgumentException(
+          key + " names '" + name + "', which is not a " + type.getName() + "; let the class implement it");
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalArgumentException(
+          key + " names '" + name + "', which is neither a known name " + known + " nor a class on the class path with "
+              + "a public constructor without arguments", e);
+    }
+  }
+}
