@@ -11,7 +11,7 @@ from finalization.times import Granularity, parse_duration, parse_instant, parse
 PREFIX = "finalization."
 
 WATERMARK = PREFIX + "watermark"
-"""Table property that holds W. State, not policy: only commit processors and the upsert write it."""
+"""Table property that holds W of branch main. State, not policy: only processors and the upsert write it."""
 
 LATE_RECORDS = PREFIX + "late-records"
 LATE_PARTITIONS = PREFIX + "late-partitions"
@@ -302,5 +302,7 @@ OPTIONS: tuple[Option, ...] = (
 
 BY_KEY = {option.key: option for option in OPTIONS}
 
-NOT_POLICY = frozenset({WATERMARK})
-"""Table properties below the prefix that are state."""
+
+def watermark_key(branch: str) -> str:
+    """The table property that holds W of a branch: what is final on one is not on another."""
+    return WATERMARK if branch == "main" else f"{WATERMARK}@{branch}"

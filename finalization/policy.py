@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from finalization.exceptions import ConfigurationError
-from finalization.options import BIGINT_FORMATS, BY_KEY, NOT_POLICY, OPTIONS, PREFIX
+from finalization.options import BIGINT_FORMATS, BY_KEY, OPTIONS, PREFIX, WATERMARK
 from finalization.times import HOUR_MS, Granularity
 
 MINIMUM = "minimum"
@@ -97,7 +97,8 @@ def _refuse_contradictions(policy: Policy) -> None:
 def refuse_unknown_keys(properties: Mapping[str, str]) -> None:
     """Raises ConfigurationError for a `finalization.*` key that is none, and names the nearest one."""
     for key, text in properties.items():
-        if key.startswith(PREFIX) and key not in BY_KEY and key not in NOT_POLICY:
+        is_state = key == WATERMARK or key.startswith(WATERMARK + "@")
+        if key.startswith(PREFIX) and key not in BY_KEY and not is_state:
             near = get_close_matches(key, BY_KEY, n=1)
             fix = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(BY_KEY)}"
             raise ConfigurationError.of(key, text, "one of the declared keys; this is none", fix)
