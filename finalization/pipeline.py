@@ -85,7 +85,7 @@ class KafkaSource(_Part):
 
 
 class EventTime(_Part):
-    """Either `column` (dotted path in the row, or `source.ts_ms`) or `expression` (Flink SQL over the row)."""
+    """Either `column` (a path in the row, or `source.ts_ms`) or `expression` (Flink SQL over the row)."""
 
     column: Text | None = None
     format: Text | None = None

@@ -1,4 +1,4 @@
-"""The commit processor that keeps a table's finalization watermark: counts late records, then decides and advances.
+"""The commit processor that keeps a table's watermark: counts late records, then decides and advances.
 
 Loaded by the sink's worker; imports the pure domain only, so that the worker starts quickly.
 """
@@ -80,7 +80,7 @@ class FinalizationProcessor:
                 return
             ctx.refresh()
         logger.warning(
-            "%s: watermark holds: contended: %d attempts met other changes of the table; the next commit tries again",
+            "%s: watermark holds: contended: %d attempts met other writers; the next commit tries again",
             ctx.table,
             MAX_ATTEMPTS,
         )
@@ -94,17 +94,12 @@ class FinalizationProcessor:
                 continue
             try:
                 late = from_summary(snapshot.summary)
-                watermark = read_watermark(ctx.properties, ctx.branch)
-            except (MalformedFactsError, ConfigurationError) as e:
+            except MalformedFactsError as e:
                 logger.error("%s: no alert for snapshot %d: %s", ctx.table, snapshot.snapshot_id, e)
                 continue
             if late is not None and late.records:
-                self._alerts.submit(
-                    Alert(
-                        ctx.table, ctx.branch, snapshot.snapshot_id, snapshot.timestamp_ms, watermark, late
-                    ),
-                    policy,
-                )
+                alert = Alert(ctx.table, ctx.branch, snapshot.snapshot_id, snapshot.timestamp_ms, late)
+                self._alerts.submit(alert, policy)
 
 
 def read_watermark(properties: Mapping[str, str], branch: str = "main") -> int | None:

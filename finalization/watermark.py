@@ -1,4 +1,4 @@
-"""The watermark algorithm: a lineage, a policy and the watermark as it stands; out comes a decision with its reason.
+"""The watermark algorithm: from a lineage, a policy and the current watermark to a decision with its reason.
 
 Pure. The clock is not read: time is what the snapshots and their facts say. All times are ms since the
 epoch, UTC.
@@ -49,7 +49,7 @@ class Commit:
 def decide(
     lineage: Iterable[Snapshot], policy: Policy, current: int | None, empty_checkpoint: Facts | None = None
 ) -> Decision:
-    """Decides where W stands after the newest commit of `lineage` (newest first; read no further than needed).
+    """Decides where W stands after the newest commit of `lineage`, newest first, read as far as needed.
 
     `empty_checkpoint` holds the facts of a checkpoint without records that made no snapshot, if that is the
     newest news: it tells how far the source is read.
