@@ -1,0 +1,209 @@
+"""docker-compose.yml cannot be started where this project is built: these tests hold it to the code."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from demo.database import COLUMNS, EVENT_TIME, KEY, SCHEMA, TABLE
+from finalization.pipeline import Pipeline, loads
+from local_stack.connect import debezium_source
+from local_stack.postgres import Postgres
+
+ROOT = Path(__file__).parents[1]
+DOCKER = ROOT / "docker"
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES = COMPOSE["services"]
+CONNECTOR = json.loads((DOCKER / "connector.json").read_text())
+ONE_SHOT = {
+    name
+    for service in SERVICES.values()
+    for name, how in service.get("depends_on", {}).items()
+    if how["condition"] == "service_completed_successfully"
+}
+APPLICATION = {
+    name for name, service in SERVICES.items() if service["image"].startswith("iceberg-finalization/app:")
+}
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Pipeline:
+    text = (DOCKER / "flights.yaml").read_text()
+    return loads(text, "docker/flights.yaml", {name: "x" for name in SERVICES["cdc-job"]["environment"]})
+
+
+def version_in_pom(jar_set: str, artifact: str) -> str:
+    pom = (ROOT / "local_stack" / "jars" / f"{jar_set}.pom.xml").read_text()
+    found = re.search(rf"<artifactId>{re.escape(artifact)}</artifactId>\s*<version>(.*?)</version>", pom)
+    assert found is not None
+    return found[1]
+
+
+def docker_has_compose() -> bool:
+    return shutil.which("docker") is not None and (
+        subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0
+    )
+
+
+@pytest.mark.skipif(not docker_has_compose(), reason="the docker client has no compose command")
+def test_docker_accepts_the_file():
+    subprocess.run(
+        ["docker", "compose", "--file", ROOT / "docker-compose.yml", "config", "--quiet"], check=True
+    )
+
+
+def test_every_part_of_a_deployment_is_there():
+    parts = {
+        "postgres",
+        "kafka",
+        "connect",
+        "catalog",
+        "s3",
+        "jobmanager",
+        "taskmanager",
+        "spark-upsert",
+        "airflow",
+    }
+    assert parts | {"cdc-job"} <= SERVICES.keys()
+
+
+def test_services_have_only_keys_that_compose_knows():
+    known = {
+        "image",
+        "build",
+        "command",
+        "environment",
+        "volumes",
+        "ports",
+        "depends_on",
+        "healthcheck",
+        "restart",
+        "user",
+    }
+    assert all(service.keys() <= known for service in SERVICES.values())
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_image_is_pinned(name):
+    assert re.fullmatch(r"[\w./-]+:\d[\w.-]*", SERVICES[name]["image"])
+
+
+@pytest.mark.parametrize("dockerfile", sorted(DOCKER.glob("*Dockerfile")), ids=lambda path: path.name)
+def test_every_base_image_is_pinned(dockerfile):
+    bases = re.findall(r"^FROM (\S+)", dockerfile.read_text(), re.MULTILINE)
+    assert bases
+    assert all(re.fullmatch(r"[\w./-]+:\d[\w.-]*", base) for base in bases)
+
+
+@pytest.mark.parametrize("name", sorted(LASTING))
+def test_every_lasting_service_has_a_health_check(name):
+    assert SERVICES[name]["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
+
+
+def test_services_wait_for_health_or_for_the_end_of_what_they_depend_on():
+    for service in SERVICES.values():
+        for name, how in service.get("depends_on", {}).items():
+            expected = "service_healthy" if name in LASTING else "service_completed_successfully"
+            assert how["condition"] == expected
+
+
+def test_ports_are_published_on_the_loopback_interface_only():
+    ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+    assert len(ports) == len(set(ports))
+
+
+def test_every_file_that_is_mounted_or_built_from_exists_and_every_volume_is_declared():
+    for service in SERVICES.values():
+        for source, *_ in (volume.split(":") for volume in service.get("volumes", [])):
+            assert (ROOT / source).exists() if source.startswith(".") else source in COMPOSE["volumes"]
+        if "build" in service:
+            assert (ROOT / service["build"]["dockerfile"]).is_file()
+
+
+def test_dockerfiles_copy_what_exists():
+    for dockerfile in DOCKER.glob("*Dockerfile"):
+        for sources in re.findall(r"^COPY (?!--from)(.*) \S+$", dockerfile.read_text(), re.MULTILINE):
+            assert all((ROOT / source).exists() for source in sources.split())
+
+
+def test_the_pipeline_reads_the_broker_and_the_topic_that_debezium_writes(pipeline):
+    listeners = SERVICES["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    assert f"PLAINTEXT://{pipeline.kafka.brokers}" in listeners.split(",")
+    assert f"bootstrap.servers={pipeline.kafka.brokers}\n" in (DOCKER / "connect.properties").read_text()
+    assert pipeline.kafka.topics == [f"{CONNECTOR['topic.prefix']}.{CONNECTOR['table.include.list']}"]
+    assert f"--topic={pipeline.kafka.topics[0]}" in SERVICES["topics"]["command"]
+
+
+def test_the_connector_reads_the_database_of_the_deployment():
+    postgres = SERVICES[CONNECTOR["database.hostname"]]
+    assert postgres["environment"]["POSTGRES_DB"] == CONNECTOR["database.dbname"]
+    assert (
+        postgres["environment"]["POSTGRES_PASSWORD"]
+        == SERVICES["connect"]["environment"]["POSTGRES_PASSWORD"]
+    )
+    assert "wal_level=logical" in postgres["command"]
+    assert CONNECTOR["table.include.list"] == f"{SCHEMA}.{TABLE}"
+
+
+def test_the_connector_has_the_settings_the_local_stack_is_tested_with(tmp_path):
+    tested = debezium_source(Postgres(tmp_path), CONNECTOR["topic.prefix"], [CONNECTOR["table.include.list"]])
+    places = {f"database.{key}" for key in ("hostname", "port", "user", "password", "dbname")}
+    pace = {"heartbeat.interval.ms", "poll.interval.ms"}
+    assert {k: v for k, v in CONNECTOR.items() if k not in places | pace} == {
+        k: v for k, v in tested.items() if k not in places | pace
+    }
+
+
+def test_the_table_and_the_pipeline_have_the_demos_columns(pipeline):
+    assert pipeline.columns == {column.name: column.flink for column in COLUMNS}
+    assert pipeline.primary_key == [KEY]
+    assert pipeline.event_time.column == EVENT_TIME
+    definition = re.findall(r"^    (\w+) (.*?),?$", (DOCKER / "flights.sql").read_text(), re.MULTILINE)
+    assert definition == [(column.name, column.postgres) for column in COLUMNS]
+
+
+def test_catalog_and_object_store_are_the_services(pipeline):
+    catalog = urlsplit(pipeline.catalog.uri)
+    assert catalog.hostname in SERVICES
+    assert any(str(catalog.port) in part for part in SERVICES[catalog.hostname]["healthcheck"]["test"])
+    environment = SERVICES[catalog.hostname]["environment"]
+    assert environment["CATALOG_WAREHOUSE"] == pipeline.catalog.warehouse
+    endpoint = pipeline.catalog.properties["s3.endpoint"]
+    assert environment["CATALOG_S3_ENDPOINT"] == endpoint
+    assert urlsplit(endpoint).hostname in SERVICES
+    assert f"-bucket={urlsplit(pipeline.catalog.warehouse).hostname}" in SERVICES["s3"]["command"]
+    airflow = json.loads(SERVICES["airflow"]["environment"]["AIRFLOW_CONN_ICEBERG_DEFAULT"])
+    assert airflow["host"] == pipeline.catalog.uri
+    assert airflow["extra"]["s3.endpoint"] == endpoint
+
+
+def test_checkpoints_are_on_a_volume_that_jobs_and_flink_share(pipeline):
+    folder = urlsplit(pipeline.checkpoint.directory).path
+    for name in ("jobmanager", "taskmanager", "cdc-job"):
+        targets = [volume.split(":")[1] for volume in SERVICES[name]["volumes"]]
+        assert any(Path(folder).is_relative_to(target) for target in targets)
+
+
+@pytest.mark.parametrize("name", ["cdc-job", "spark-upsert"])
+def test_jobs_run_the_pipeline_file_that_is_mounted(name):
+    command = SERVICES[name]["command"]
+    mounted = [volume.split(":")[1] for volume in SERVICES[name]["volumes"]]
+    assert command[0] == "finalization"
+    assert command[2] in mounted
+
+
+def test_versions_agree_with_the_jars_the_code_is_tested_with():
+    assert SERVICES["kafka"]["image"].endswith(":" + version_in_pom("kafka", "kafka_2.13"))
+    dockerfile = (DOCKER / "Dockerfile").read_text()
+    for jar_set, artifact in (
+        ("flink", "iceberg-flink-runtime-2.1"),
+        ("spark", "iceberg-spark-runtime-4.1_2.13"),
+    ):
+        bundle = f"iceberg-aws-bundle:{version_in_pom(jar_set, artifact)} -DoutputDirectory=/jars/{jar_set}"
+        assert bundle in dockerfile
