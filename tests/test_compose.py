@@ -20,15 +20,7 @@ DOCKER = ROOT / "docker"
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
 CONNECTOR = json.loads((DOCKER / "connector.json").read_text())
-ONE_SHOT = {
-    name
-    for service in SERVICES.values()
-    for name, how in service.get("depends_on", {}).items()
-    if how["condition"] == "service_completed_successfully"
-}
-APPLICATION = {
-    name for name, service in SERVICES.items() if service["image"].startswith("iceberg-finalization/app:")
-}
+LASTING = {name for name, service in SERVICES.items() if service.get("restart") == "unless-stopped"}
 
 
 @pytest.fixture(scope="module")
