@@ -44,11 +44,11 @@ bench: setup jar jars ## measure the sink against the standard one (writes docs/
 	$(PY) -m tests.benchmarks
 
 .PHONY: jar
-jar: check-java $(JAR) ## build the sink's jar and run its Java tests
+jar: check-java setup $(JAR) ## build the sink's jar and run its Java tests
 
 $(JAR): $(JAVA_SOURCES) tests/fixtures/facts.json
 	@echo "Building the sink's jar and running its Java tests (a few minutes the first time)"
-	mvn -B -q -f sink_extensions/java/pom.xml verify
+	mvn -B -ntp -f sink_extensions/java/pom.xml verify
 	@touch $@
 
 .PHONY: jars

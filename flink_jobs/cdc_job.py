@@ -1,0 +1,126 @@
+"""The CDC job: Kafka topics of change events into an append-only Iceberg table, as Flink SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from finalization.pipeline import Pipeline
+
+SOURCE = "changes"
+_CHANGE_EVENT_FORMAT = "change-event-json"
+
+# What the change-event format adds to the row's own columns.
+_DECODED_COLUMNS = {
+    "_op": "STRING",
+    "_source_ts": "TIMESTAMP_LTZ(3)",
+    "_position": "STRING",
+    "_event_time": "TIMESTAMP_LTZ(3)",
+    "_error": "STRING",
+    "_raw": "BYTES",
+}
+# Kafka's own facts about a message.
+_METADATA_COLUMNS = {
+    "_topic": "STRING METADATA FROM 'topic' VIRTUAL",
+    "_partition": "INT METADATA FROM 'partition' VIRTUAL",
+    "_offset": "BIGINT METADATA FROM 'offset' VIRTUAL",
+}
+
+
+def statements(pipeline: Pipeline) -> list[str]:
+    """The statements that prepare the session: the catalog and the source."""
+    return [create_catalog(pipeline), create_source(pipeline)]
+
+
+def inserts(pipeline: Pipeline) -> list[str]:
+    """The two INSERT statements of the job: changes, and what could not be read."""
+    return [insert_changes(pipeline), insert_dead_letters(pipeline)]
+
+
+def create_catalog(pipeline: Pipeline) -> str:
+    """`CREATE CATALOG` of the type whose sinks carry facts."""
+    options = {"type": "iceberg-extensible", **pipeline.catalog.flink_properties()}
+    return f"CREATE CATALOG {identifier(pipeline.catalog.name)} WITH ({_options(options)})"
+
+
+def create_source(pipeline: Pipeline) -> str:
+    """`CREATE TABLE` of the change events: all topics of the pipeline, from the earliest message."""
+    kafka = pipeline.kafka
+    columns = {**pipeline.columns, **_DECODED_COLUMNS, **_METADATA_COLUMNS}
+    topics = {"topic": ";".join(kafka.topics)} if kafka.topics else {"topic-pattern": str(kafka.topic_pattern)}
+    options = {
+        "connector": "kafka",
+        **topics,
+        "properties.bootstrap.servers": kafka.brokers,
+        "properties.group.id": pipeline.name,
+        "scan.startup.mode": "earliest-offset",
+        # Partitions that appear later are read too.
+        "scan.topic-partition-discovery.interval": "60 s",
+        "format": _CHANGE_EVENT_FORMAT,
+        **{f"properties.{key}": value for key, value in kafka.properties.items()},
+        **_event_time_options(pipeline),
+    }
+    listed = ", ".join(f"{identifier(name)} {sql_type}" for name, sql_type in columns.items())
+    return f"CREATE TEMPORARY TABLE {SOURCE} ({listed}) WITH ({_options(options)})"
+
+
+def _event_time_options(pipeline: Pipeline) -> dict[str, str]:
+    event_time = pipeline.event_time
+    if event_time.column is None:
+        return {}
+    column = "_source_ts" if event_time.column == "source.ts_ms" else event_time.column
+    options = {f"{_CHANGE_EVENT_FORMAT}.event-time-column": column}
+    if event_time.format is not None and column != "_source_ts":
+        options[f"{_CHANGE_EVENT_FORMAT}.event-time-format"] = event_time.format
+    return options
+
+
+def insert_changes(pipeline: Pipeline) -> str:
+    """`INSERT` of the changes into the CDC table."""
+    event_time = "`_event_time`"
+    if pipeline.event_time.expression is not None:
+        # A snapshot's rows say nothing about when they changed.
+        event_time = f"CASE WHEN `_op` = 'r' THEN NULL ELSE ({pipeline.event_time.expression}) END"
+    values = {
+        **{name: identifier(name) for name in pipeline.columns},
+        "_op": "`_op`",
+        "_event_time": f"CAST({event_time} AS TIMESTAMP_LTZ(6))",
+        "_source_ts": "CAST(`_source_ts` AS TIMESTAMP_LTZ(6))",
+        "_position": "`_position`",
+        **{name: identifier(name) for name in _METADATA_COLUMNS},
+        "_ingested_at": "CAST(CURRENT_TIMESTAMP AS TIMESTAMP_LTZ(6))",
+    }
+    return _insert(pipeline, pipeline.tables.cdc, values, "`_error` IS NULL")
+
+
+def insert_dead_letters(pipeline: Pipeline) -> str:
+    """`INSERT` of the messages that are no change, with where they came from and why they were refused."""
+    values = {
+        "topic": "`_topic`",
+        "partition": "`_partition`",
+        "offset": "`_offset`",
+        "value": "`_raw`",
+        "reason": "`_error`",
+        "ingested_at": "CAST(CURRENT_TIMESTAMP AS TIMESTAMP_LTZ(6))",
+    }
+    return _insert(pipeline, pipeline.tables.dead_letters, values, "`_error` IS NOT NULL")
+
+
+def _insert(pipeline: Pipeline, table: str, values: Mapping[str, str], condition: str) -> str:
+    target = ".".join(identifier(part) for part in [pipeline.catalog.name, *table.split(".")])
+    columns = ", ".join(identifier(name) for name in values)
+    return f"INSERT INTO {target} ({columns}) SELECT {', '.join(values.values())} FROM {SOURCE} WHERE {condition}"
+
+
+def identifier(name: str) -> str:
+    """Quote a name for Flink SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _options(options: Mapping[str, str]) -> str:
+    return ", ".join(f"{_literal(key)} = {_literal(value)}" for key, value in options.items())
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
