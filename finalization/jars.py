@@ -14,7 +14,8 @@ _BUILD_FOLDER = Path(__file__).parent.parent / "build" / "jars"
 def jar_set(name: str) -> list[Path]:
     """Return the jars of a set (`flink`, `hadoop`, `spark`, `kafka`), sorted by name.
 
-    They are in `<root>/<name>/`, where the root is the environment's `FINALIZATION_JARS`, or `build/jars` in a checkout.
+    They are in `<root>/<name>/`, where the root is the environment's `FINALIZATION_JARS`, or `build/jars`
+    in a checkout.
 
     Raises:
         ConfigurationError: if there are none; the message says how to get them.

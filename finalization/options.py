@@ -1,11 +1,20 @@
 """Every policy key, declared once: key, type, default, unit, meaning, validator. Makes `docs/options.md`."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from finalization.exceptions import ConfigurationError
+from finalization.option_values import (
+    by_reference,
+    choice,
+    integer,
+    kafka_properties,
+    share,
+    sinks,
+    statistic,
+    text,
+)
 from finalization.times import Granularity, parse_duration, parse_instant, parse_zone
 
 PREFIX = "finalization."
@@ -21,8 +30,6 @@ BIGINT_FORMATS = ("epoch-seconds", "epoch-millis", "epoch-micros", "epoch-nanos"
 
 AT_NEXT_COMMIT = "next commit"
 AT_RESTART = "restart of the job"
-
-_REFERENCE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -54,69 +61,6 @@ class Option:
             raise ConfigurationError.of(self.key, text, self.form) from None
 
 
-def _choice(*names: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in names:
-            raise ValueError(text)
-        return text
-
-    return parse
-
-
-def _integer(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not least <= (number := int(text)) <= most:
-            raise ValueError(text)
-        return number
-
-    return parse
-
-
-def _share(text: str) -> float:
-    if not 0 < (share := float(text)) <= 1:
-        raise ValueError(text)
-    return share
-
-
-def _statistic(text: str) -> str:
-    if text in ("min", "max"):
-        return text
-    match = re.fullmatch(r"p(\d{1,2}(?:\.\d+)?)", text)
-    if not match or not 0.1 <= float(match[1]) <= 99.9:
-        raise ValueError(text)
-    return text
-
-
-def _text(text: str) -> str:
-    if not text:
-        raise ValueError("empty")
-    return text
-
-
-def _sinks(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    if names == ("none",):
-        return ()
-    if not names or set(names) - {"log", "webhook", "kafka"}:
-        raise ValueError(text)
-    return names
-
-
-def _by_reference(text: str) -> str:
-    if not _REFERENCE.search(text):
-        raise ValueError("a secret must not be in a table property")
-    return text
-
-
-def _kafka_properties(text: str) -> dict[str, str]:
-    pairs = dict(pair.split("=", 1) for pair in text.split(",") if pair.strip())
-    properties = {key.strip(): value.strip() for key, value in pairs.items()}
-    for key, value in properties.items():
-        if re.search("password|secret|jaas|oauth.*config", key):
-            _by_reference(value)
-    return properties
-
-
 _DURATION = "an ISO-8601 duration of days and smaller, such as PT0S, PT15M or P1D"
 
 OPTIONS: tuple[Option, ...] = (
@@ -127,7 +71,7 @@ OPTIONS: tuple[Option, ...] = (
         "column",
         "Column (dotted path) of the event time. Setting it turns finalization on.",
         "a column's name, with dots into nested fields",
-        _text,
+        text,
         AT_RESTART,
     ),
     Option(
@@ -140,7 +84,7 @@ OPTIONS: tuple[Option, ...] = (
         + "; STRING takes `iso-8601` (the default) or a java.time pattern. "
         "Or an extractor's name or class.",
         f"one of {', '.join(BIGINT_FORMATS)}, iso-8601, a java.time pattern, or an extractor",
-        _text,
+        text,
         AT_RESTART,
     ),
     Option(
@@ -152,7 +96,7 @@ OPTIONS: tuple[Option, ...] = (
         "`lateness` takes the newest instant the source is known to be read to, minus how late commits "
         "usually are.",
         "minimum or lateness",
-        _choice("minimum", "lateness"),
+        choice("minimum", "lateness"),
     ),
     Option(
         PREFIX + "statistic",
@@ -162,7 +106,7 @@ OPTIONS: tuple[Option, ...] = (
         "Rule `minimum`: what stands for a commit's event times: `min`, `max` or a percentile, "
         "`p0.1` … `p99.9`.",
         "min, max or a percentile from p0.1 to p99.9",
-        _statistic,
+        statistic,
     ),
     Option(
         PREFIX + "lookback-commits",
@@ -171,7 +115,7 @@ OPTIONS: tuple[Option, ...] = (
         "commits",
         "X: how many of the last commits the rule looks at. With fewer, the watermark holds.",
         "a whole number from 1 to 10000",
-        _integer(1, 10_000),
+        integer(1, 10_000),
     ),
     Option(
         PREFIX + "lateness-quantile",
@@ -180,7 +124,7 @@ OPTIONS: tuple[Option, ...] = (
         "share of commits",
         "Rule `lateness`: this share of the last X commits with data were no later than what is assumed.",
         "a number above 0, at most 1",
-        _share,
+        share,
     ),
     Option(
         PREFIX + "granularity",
@@ -240,7 +184,7 @@ OPTIONS: tuple[Option, ...] = (
         "When all X commits are empty: `hold`, or trust the source's own Flink watermark "
         "(`source-watermark`), which heartbeats move while the source is alive.",
         "hold or source-watermark",
-        _choice("hold", "source-watermark"),
+        choice("hold", "source-watermark"),
     ),
     Option(
         PREFIX + "alert-sinks",
@@ -250,7 +194,7 @@ OPTIONS: tuple[Option, ...] = (
         "Who is told of late records, once per commit: `log`, `webhook`, `kafka`, separated by commas, "
         "or `none`.",
         "log, webhook and kafka, separated by commas, or none",
-        _sinks,
+        sinks,
     ),
     Option(
         PREFIX + "alert-webhook-url",
@@ -260,7 +204,7 @@ OPTIONS: tuple[Option, ...] = (
         "Gets each alert as a JSON POST, repeated until it is taken. `${NAME}` stands for an environment "
         "variable of the committer's process.",
         "an http(s) URL, or ${NAME} of an environment variable that holds it",
-        _text,
+        text,
     ),
     Option(
         PREFIX + "alert-webhook-authorization",
@@ -269,7 +213,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Value of the Authorization header, such as `Bearer ${ALERT_TOKEN}`. By reference only.",
         "a ${NAME} reference to an environment variable, as a table property is no place for a secret",
-        _by_reference,
+        by_reference,
     ),
     Option(
         PREFIX + "alert-kafka-brokers",
@@ -278,7 +222,7 @@ OPTIONS: tuple[Option, ...] = (
         "host:port,…",
         "Kafka brokers for alerts.",
         "host:port, separated by commas",
-        _text,
+        text,
     ),
     Option(
         PREFIX + "alert-kafka-topic",
@@ -287,7 +231,7 @@ OPTIONS: tuple[Option, ...] = (
         "",
         "Gets each alert as JSON, keyed by table.",
         "a topic's name",
-        _text,
+        text,
     ),
     Option(
         PREFIX + "alert-kafka-properties",
@@ -296,13 +240,8 @@ OPTIONS: tuple[Option, ...] = (
         "key=value,…",
         "More client settings, such as `security.protocol=SASL_SSL,sasl.password=${KAFKA_PASSWORD}`.",
         "key=value pairs separated by commas, with secrets as ${NAME} references",
-        _kafka_properties,
+        kafka_properties,
     ),
 )
 
 BY_KEY = {option.key: option for option in OPTIONS}
-
-
-def watermark_key(branch: str) -> str:
-    """The table property that holds W of a branch: what is final on one is not on another."""
-    return WATERMARK if branch == "main" else f"{WATERMARK}@{branch}"

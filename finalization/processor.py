@@ -4,7 +4,7 @@ Loaded by the sink's worker; imports the pure domain only, so that the worker st
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from finalization.alert_delivery import AlertDelivery
 from finalization.alerts import Alert
@@ -13,10 +13,10 @@ from finalization.exceptions import ConfigurationError, MalformedFactsError
 from finalization.facts import ACCUMULATOR, Facts, from_accumulator
 from finalization.lateness import count_late, from_summary, to_summary
 from finalization.lineage import Snapshot
-from finalization.options import watermark_key
 from finalization.policy import Policy, refuse_unknown_keys
-from finalization.times import format_instant, parse_instant
+from finalization.times import format_instant
 from finalization.watermark import Decision, decide
+from finalization.watermark_property import read_watermark, watermark_key
 
 logger = logging.getLogger(__name__)
 
@@ -100,20 +100,6 @@ class FinalizationProcessor:
             if late is not None and late.records:
                 alert = Alert(ctx.table, ctx.branch, snapshot.snapshot_id, snapshot.timestamp_ms, late)
                 self._alerts.submit(alert, policy)
-
-
-def read_watermark(properties: Mapping[str, str], branch: str = "main") -> int | None:
-    """W in ms, None if there is none yet. Raises ConfigurationError for one that cannot be read."""
-    key = watermark_key(branch)
-    text = properties.get(key)
-    if text is None:
-        return None
-    try:
-        return parse_instant(text)
-    except (ValueError, OverflowError):
-        raise ConfigurationError.of(
-            key, text, "an instant such as 2013-01-01T10:00:00Z", "set it to the instant known to be final"
-        ) from None
 
 
 def _decide(ctx: CommitContext) -> Decision:
