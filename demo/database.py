@@ -39,7 +39,7 @@ COLUMNS = (
 )
 EVENT_TIME = "sched_dep"
 
-Connection = psycopg.Connection[tuple[Value, ...]]
+Connection = psycopg.Connection[tuple[object, ...]]
 
 
 def create_table(connection: Connection) -> None:
@@ -56,7 +56,7 @@ def apply(connection: Connection, changes: Iterable[Change]) -> None:
             _apply(connection, change)
 
 
-def rows(connection: Connection) -> dict[int, dict[str, Value]]:
+def rows(connection: Connection) -> dict[int, dict[str, object]]:
     """Returns all rows by key."""
     names = [column.name for column in COLUMNS]
     found = connection.execute(f"SELECT {', '.join(names)} FROM {SCHEMA}.{TABLE}").fetchall()

@@ -97,10 +97,10 @@ class PlainDisplay:
 
 
 def progress_line(view: View) -> str:
-    cdc, base = view.cdc, view.base
+    events, cdc, base = view.counts.changes, view.cdc, view.base
     return (
         f"{view.elapsed_s:4.0f} s  data {instant(view.clock)}  changes {view.changes}/{view.changes_total}"
-        f"  events {view.events}  CDC {cdc.rows} rows, {cdc.commits} commits, W {instant(cdc.watermark)}"
+        f"  events {events}  CDC {cdc.rows} rows, {cdc.commits} commits, W {instant(cdc.watermark)}"
         f"  base {base.rows} rows, {base.commits} commits, W {instant(base.watermark)}"
         f"  hours final {view.hours_final}  rows late {cdc.late}"
     )
@@ -133,7 +133,7 @@ def _stages(view: View) -> RenderableType:
     stages.add_column(no_wrap=True)
     stages.add_column(no_wrap=True, justify="right")
     stages.add_row("PostgreSQL", f"{view.changes:,}", "changes")
-    stages.add_row("Kafka", f"{view.events:,}", "messages")
+    stages.add_row("Kafka", f"{view.counts.changes:,}", "change events")
     stages.add_row(
         "CDC table", f"{cdc.rows:,}", "rows", _watermark(cdc, "yellow"), f"{cdc.commits:,} commits"
     )

@@ -1,8 +1,11 @@
 """What the demo shows at one moment: plain values, no rendering, no input or output."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
+
+from demo.topic import Counts
 
 HOUR = timedelta(hours=1)
 
@@ -38,13 +41,16 @@ class View:
     end: datetime
     changes: int
     changes_total: int
-    events: int
-    dead_letters: int
+    counts: Counts
     cdc: TableView
+    dead_letters: int
     base: TableView
     consumer_hour: datetime
     consumer: str
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+
+    def with_notes(self, notes: Iterable[str]) -> "View":
+        return replace(self, notes=tuple(notes))
 
     @property
     def hours_final(self) -> int:

@@ -1,0 +1,80 @@
+"""`python -m demo`: real flights become final hours that a waiting consumer is released by."""
+
+import argparse
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+
+from demo.flights import MOST_DAYS
+from demo.run import Demo
+from demo.settings import Settings
+from local_stack.exceptions import LocalStackError
+
+_DIRECTORY = Path(__file__).parent.parent / "build" / "demo"
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    """Returns the exit code: 0 if all checks passed, 1 if not or if a part failed, 130 after Ctrl-C."""
+    settings = _settings()
+    console = Console()
+    # Every way to end the program goes through the same clean-up.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    shutil.rmtree(settings.directory, ignore_errors=True)
+    settings.directory.mkdir(parents=True)
+    try:
+        with Demo(settings, console) as demo:
+            passed = demo.run()
+            if settings.keep:
+                demo.print_addresses()
+                while True:
+                    time.sleep(1)
+    except LocalStackError as error:
+        console.print(f"[bold red]The demo failed.[/bold red] {error}", highlight=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print("Interrupted; every process was ended.")
+        return _INTERRUPTED
+    return 0 if passed else 1
+
+
+def _settings() -> Settings:
+    parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
+    parser.add_argument("--days", type=_days, default=2, help="days of 2013 to play (2)")
+    parser.add_argument("--speed", type=_speed, default=1800.0, help="seconds of data in a second (1800)")
+    parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C")
+    parser.add_argument(
+        "--directory", type=Path, default=_DIRECTORY, help="emptied first, then all files and logs"
+    )
+    options = parser.parse_args()
+    return Settings(options.days, options.speed, options.directory.resolve(), options.keep)
+
+
+def _days(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= MOST_DAYS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {MOST_DAYS}")
+    return int(text)
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 1 <= speed <= 100_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 100000")
+    return speed
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())
