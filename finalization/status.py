@@ -1,0 +1,108 @@
+"""What a table's state says to people and monitors: watermark, lag, lateness, and the reason."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from finalization.exceptions import FinalizationError, MalformedFactsError
+from finalization.facts import from_summary as facts_of
+from finalization.lateness import from_summary as late_of
+from finalization.lineage import Snapshot
+from finalization.policy import LATENESS, Policy
+from finalization.table_state import MAIN, TableState
+from finalization.times import format_instant
+from finalization.watermark import decide
+
+ERROR = "error"
+PENDING = "pending"
+
+
+@dataclass(frozen=True)
+class TableStatus:
+    """Times in ms since the epoch, UTC; `lag_ms` is now − W; `code` and `reason` say why W stands.
+
+    Counts run over the snapshots that are still kept.
+    """
+
+    table: str
+    code: str
+    reason: str
+    watermark_ms: int | None = None
+    lag_ms: int | None = None
+    last_commit_ms: int | None = None
+    policy: str = ""
+    commits: int = 0
+    records: int = 0
+    late_records: int = 0
+    nulls: int = 0
+    rejected: int = 0
+
+    def stalled(self, max_lag_ms: int) -> bool:
+        """Whether W lags more than allowed; also when there is no W at all, or the table cannot be read."""
+        return self.code != "off" and (self.lag_ms is None or self.lag_ms > max_lag_ms)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary with ISO-8601 instants beside durations in ms."""
+        values = asdict(self)
+        for key in ("watermark", "last_commit"):
+            instant = values.pop(f"{key}_ms")
+            values[key] = None if instant is None else format_instant(instant)
+        return values
+
+
+def table_status(state: TableState, now_ms: int, branch: str = MAIN) -> TableStatus:
+    """Never raises for what is wrong with the table: that becomes the reason."""
+    lineage = list(state.lineage(branch))
+    totals = _totals(lineage)
+    try:
+        watermark = state.watermark_ms(branch)
+        policy = state.policy()
+    except FinalizationError as e:
+        return TableStatus(state.table, ERROR, f"{ERROR}: {e}", **totals)
+    decision = decide(lineage, policy, watermark)
+    code, reason = decision.code, decision.reason
+    if decision.advances and decision.candidate is not None:
+        target = format_instant(decision.candidate)
+        code, reason = PENDING, f"{PENDING}: the next commit of the job moves it to {target}"
+    if code == "off" and watermark is not None:
+        # A base table has no policy of its own: the upsert carries the watermark over.
+        code, reason = "carried", "carried: follows the CDC table, moved by each upsert"
+    return TableStatus(
+        state.table,
+        code,
+        reason,
+        watermark_ms=watermark,
+        lag_ms=None if watermark is None else now_ms - watermark,
+        last_commit_ms=lineage[0].timestamp_ms if lineage else None,
+        policy=describe_policy(policy) if policy.enabled else "",
+        **totals,
+    )
+
+
+def failed(table: str, error: Exception) -> TableStatus:
+    """For a table that could not be read."""
+    return TableStatus(table, ERROR, f"{ERROR}: {error}")
+
+
+def describe_policy(policy: Policy) -> str:
+    """The policy in a few words, such as `minimum min X=12 hour`."""
+    what = f"q={policy.lateness_quantile:g}" if policy.rule == LATENESS else policy.statistic
+    words = [policy.rule, what, f"X={policy.lookback_commits}", policy.granularity.label]
+    if policy.allowed_lateness:
+        words.append(f"lateness={policy.allowed_lateness // 1000}s")
+    return " ".join(words)
+
+
+def _totals(lineage: list[Snapshot]) -> dict[str, int]:
+    totals = dict.fromkeys(("commits", "records", "late_records", "nulls", "rejected"), 0)
+    for snapshot in lineage:
+        try:
+            facts, late = facts_of(snapshot.summary), late_of(snapshot.summary)
+        except MalformedFactsError:
+            continue
+        if facts is not None:
+            totals["commits"] += 1
+            totals["records"] += facts.count
+            totals["nulls"] += facts.nulls
+            totals["rejected"] += facts.rejected
+        totals["late_records"] += late.records if late else 0
+    return totals
