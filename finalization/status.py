@@ -1,9 +1,10 @@
 """What a table's state says to people and monitors: watermark, lag, lateness, and the reason."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from finalization.exceptions import FinalizationError, MalformedFactsError
+from finalization.facts import Facts
 from finalization.facts import from_summary as facts_of
 from finalization.lateness import from_summary as late_of
 from finalization.lineage import Snapshot
@@ -52,12 +53,11 @@ class TableStatus:
 def table_status(state: TableState, now_ms: int, branch: str = MAIN) -> TableStatus:
     """Never raises for what is wrong with the table: that becomes the reason."""
     lineage = list(state.lineage(branch))
-    totals = _totals(lineage)
     try:
         watermark = state.watermark_ms(branch)
         policy = state.policy()
     except FinalizationError as e:
-        return TableStatus(state.table, ERROR, f"{ERROR}: {e}", **totals)
+        return _with_totals(TableStatus(state.table, ERROR, f"{ERROR}: {e}"), lineage)
     decision = decide(lineage, policy, watermark)
     code, reason = decision.code, decision.reason
     if decision.advances and decision.candidate is not None:
@@ -66,7 +66,7 @@ def table_status(state: TableState, now_ms: int, branch: str = MAIN) -> TableSta
     if code == "off" and watermark is not None:
         # A base table has no policy of its own: the upsert carries the watermark over.
         code, reason = "carried", "carried: follows the CDC table, moved by each upsert"
-    return TableStatus(
+    status = TableStatus(
         state.table,
         code,
         reason,
@@ -74,8 +74,8 @@ def table_status(state: TableState, now_ms: int, branch: str = MAIN) -> TableSta
         lag_ms=None if watermark is None else now_ms - watermark,
         last_commit_ms=lineage[0].timestamp_ms if lineage else None,
         policy=describe_policy(policy) if policy.enabled else "",
-        **totals,
     )
+    return _with_totals(status, lineage)
 
 
 def failed(table: str, error: Exception) -> TableStatus:
@@ -92,17 +92,20 @@ def describe_policy(policy: Policy) -> str:
     return " ".join(words)
 
 
-def _totals(lineage: list[Snapshot]) -> dict[str, int]:
-    totals = dict.fromkeys(("commits", "records", "late_records", "nulls", "rejected"), 0)
+def _with_totals(status: TableStatus, lineage: list[Snapshot]) -> TableStatus:
+    found: list[tuple[Facts, int]] = []
     for snapshot in lineage:
         try:
             facts, late = facts_of(snapshot.summary), late_of(snapshot.summary)
         except MalformedFactsError:
             continue
         if facts is not None:
-            totals["commits"] += 1
-            totals["records"] += facts.count
-            totals["nulls"] += facts.nulls
-            totals["rejected"] += facts.rejected
-        totals["late_records"] += late.records if late else 0
-    return totals
+            found.append((facts, late.records if late else 0))
+    return replace(
+        status,
+        commits=len(found),
+        records=sum(facts.count for facts, _ in found),
+        nulls=sum(facts.nulls for facts, _ in found),
+        rejected=sum(facts.rejected for facts, _ in found),
+        late_records=sum(late for _, late in found),
+    )
