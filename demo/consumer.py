@@ -5,6 +5,7 @@ Usage: `python -m demo.consumer PIPELINE.yaml HOUR REPORT.json`, HOUR being the 
 """
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,12 +13,10 @@ from datetime import datetime
 from pathlib import Path
 
 from demo.database import COLUMNS
+from demo.jobs import FINALIZATION
 from demo.lake import UPSERTED_SNAPSHOT, Lake, Row, rows_of_hour, watermark
 from demo.view import HOUR
 from finalization import pipeline
-from finalization.catalog import FinalizationClient
-
-_LONGEST_WAIT_S = 3600.0
 
 TextRow = dict[str, str]
 
@@ -65,9 +64,9 @@ def as_text(rows: Iterable[Row]) -> list[TextRow]:
 def run(pipeline_file: Path, hour: datetime) -> Report:
     """Waits for the hour of the base table, then reads it."""
     flights = pipeline.load(pipeline_file)
-    FinalizationClient(flights.catalog).wait(
-        flights.tables.base, until=hour + HOUR, timeout_s=_LONGEST_WAIT_S
-    )
+    until = f"{hour + HOUR:%Y-%m-%dT%H:%MZ}"
+    wait = [FINALIZATION, "wait", flights.tables.base, "--until", until, "--poll", "1s"]
+    subprocess.run([*wait, "--pipeline", pipeline_file], check=True)
     table = Lake(flights).table(flights.tables.base)
     assert table is not None
     final_until = watermark(table)

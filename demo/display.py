@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from demo.view import HOUR, HourState, TableView, View, instant
+from demo.view import HOUR, HourState, TableView, View, amount, instant
 
 _WIDTH = 100
 _MOST_DAYS = 7
@@ -135,14 +135,14 @@ def _stages(view: View) -> RenderableType:
     stages.add_row("PostgreSQL", f"{view.changes:,}", "changes")
     stages.add_row("Kafka", f"{view.counts.changes:,}", "change events")
     stages.add_row(
-        "CDC table", f"{cdc.rows:,}", "rows", _watermark(cdc, "yellow"), f"{cdc.commits:,} commits"
+        "CDC table", f"{cdc.rows:,}", "rows", _watermark(cdc, "yellow"), amount(cdc.commits, "commit")
     )
-    late = Text(f"{cdc.late:,} rows late", style="red" if cdc.late else "")
-    stages.add_row("", "", "", late, f"{view.dead_letters:,} dead letters")
+    late = Text(f"{amount(cdc.late, 'row')} late", style="red" if cdc.late else "")
+    stages.add_row("", "", "", late, amount(view.dead_letters, "dead letter"))
     stages.add_row(
-        "base table", f"{base.rows:,}", "rows", _watermark(base, "green"), f"{base.commits:,} commits"
+        "base table", f"{base.rows:,}", "rows", _watermark(base, "green"), amount(base.commits, "commit")
     )
-    stages.add_row("", "", "", Text(f"{view.hours_final} hours final", style="green"))
+    stages.add_row("", "", "", Text(f"{amount(view.hours_final, 'hour')} final", style="green"))
     stages.add_row("consumer", "", "", Text(view.consumer, style="magenta"))
     return stages
 

@@ -7,7 +7,7 @@ from demo.lake import Lake
 from demo.player import Player
 from demo.settings import Settings
 from demo.topic import TopicReader
-from demo.view import TableView, View, hour_range, instant
+from demo.view import TableView, View, amount, hour_range, instant
 
 
 class Observer:
@@ -63,11 +63,10 @@ class Observer:
             if new.watermark != old.watermark:
                 self._notes.append(f"{clock}  {name} table is final until {instant(new.watermark)}")
         if view.cdc.late > before[0].late:
-            hours = ", ".join(
-                f"{hour:%d %b %H}h" for hour in sorted(view.cdc.late_hours - before[0].late_hours)
-            )
-            more = view.cdc.late - before[0].late
-            self._notes.append(f"{clock}  {more} rows came late" + (f", for {hours}" if hours else ""))
+            new_hours = sorted(view.cdc.late_hours - before[0].late_hours)
+            hours = ", ".join(f"{hour:%d %b %H}h" for hour in new_hours)
+            late = f"{clock}  {amount(view.cdc.late - before[0].late, 'row')} came late"
+            self._notes.append(f"{late}, for {hours}" if hours else late)
         if view.dead_letters > (previous.dead_letters if previous else 0):
             self._notes.append(f"{clock}  a message that is no change event went to the dead letters")
         if previous is not None and view.consumer != previous.consumer:

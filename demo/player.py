@@ -104,7 +104,7 @@ class Player:
 
 def sender(bootstrap: str, topic: str) -> Callable[[bytes], None]:
     """Returns a function that puts a value into the topic and returns once the broker has it."""
-    producer = Producer({"bootstrap.servers": bootstrap})
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def send(value: bytes) -> None:
         producer.produce(topic, value)

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from demo.checks import Check
 from demo.settings import Settings
-from demo.view import View, hour_range, instant
+from demo.view import View, amount, hour_range, instant
 from local_stack.stack import Stack
 
 
@@ -63,7 +63,7 @@ def print_addresses(console: Console, stack: Stack, web_page: str, settings: Set
 
 def _figures(view: View) -> list[tuple[str, str]]:
     counts, cdc, base = view.counts, view.cdc, view.base
-    late = f"{cdc.late:,} rows late in {len(cdc.late_hours)} hours"
+    late = f"{amount(cdc.late, 'row')} late in {amount(len(cdc.late_hours), 'hour')}"
     return [
         (
             "Kafka",

@@ -61,19 +61,21 @@ class Demo:
         print_addresses(self._console, self._stack, self._web_page, self._settings)
 
     def _set_up(self, say: Callable[[str], None]) -> None:
+        self._pipeline = write_pipeline(self._settings, self._stack.kafka.bootstrap)
+        self._lake = Lake(self._pipeline)
+        say("Starting the Spark upsert and a consumer, both waiting for tables that are not there yet")
+        for child in (jobs.upsert_job(self._settings), jobs.consumer(self._settings)):
+            self._start(child)
         say("Starting PostgreSQL, Kafka and Kafka Connect with Debezium")
         self._running.enter_context(self._stack)
         self._connection = self._running.enter_context(self._stack.postgres.connect())
         database.create_table(self._connection)
         self._stack.kafka.create_topic(TOPIC)
-        self._pipeline = write_pipeline(self._settings, self._stack.kafka.bootstrap)
-        self._lake = Lake(self._pipeline)
-        say("Starting the Flink job, the Spark upsert and a consumer")
+        say("Starting the Flink job")
         flink = jobs.FlinkJob(self._settings)
-        for child in (flink.child, jobs.upsert_job(self._settings), jobs.consumer(self._settings)):
-            self._children.append(self._running.enter_context(child))
+        self._start(flink.child)
         self._stack.capture(PREFIX, [f"{database.SCHEMA}.{database.TABLE}"])
-        self._web_page = flink.wait_until_submitted()
+        self._web_page = flink.wait_until_running()
         say(f"Flink's web page is {self._web_page}")
         flights = changes_of(load_flights(self._settings.days))
         send_bad = sender(self._stack.kafka.bootstrap, TOPIC)
@@ -82,6 +84,9 @@ class Demo:
         self._topic = TopicReader(self._stack.kafka.bootstrap, TOPIC)
         self._running.callback(self._topic.close)
         self._observer = Observer(self._settings, self._player, self._topic, self._lake)
+
+    def _start(self, child: Child) -> None:
+        self._children.append(self._running.enter_context(child))
 
     def _play(self) -> None:
         self._player.start()

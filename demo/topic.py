@@ -28,7 +28,12 @@ class TopicReader:
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._consumer = Consumer(
-            {"bootstrap.servers": bootstrap, "group.id": "demo-counter", "enable.auto.commit": False}
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": "demo-counter",
+                "enable.auto.commit": False,
+                "log_level": 0,
+            }
         )
         self._consumer.assign([TopicPartition(topic, 0, 0)])
         self._counts = Counts()

@@ -73,5 +73,10 @@ def instant(value: datetime | None) -> str:
     return "none yet" if value is None else f"{value:%Y-%m-%d %H:%M}"
 
 
+def amount(number: int, noun: str) -> str:
+    """Such as `1 row` and `1,024 rows`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def hour_range(hour: datetime) -> str:
     return f"{hour:%Y-%m-%d %H:%M}–{hour + HOUR:%H:%M}"

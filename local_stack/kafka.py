@@ -54,8 +54,8 @@ class Kafka:
 
     def create_topic(self, topic: str, partitions: int = 1) -> None:
         """Makes a topic; raises KafkaException if it is there already."""
-        made = self._admin().create_topics([NewTopic(topic, partitions, 1)])
-        made[topic].result(30)
+        admin = self._admin()  # it must live until the answer is here
+        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
 
     def __enter__(self) -> Self:
         return self.start()
