@@ -13,9 +13,11 @@ from rich.console import Console
 from demo.flights import MOST_DAYS
 from demo.run import Demo
 from demo.settings import Settings
+from finalization.exceptions import FinalizationError
 from local_stack.exceptions import LocalStackError
 
 _DIRECTORY = Path(__file__).parent.parent / "build" / "demo"
+_MARKER = ".demo"
 _INTERRUPTED = 130
 
 
@@ -26,16 +28,15 @@ def main() -> int:
     # Every way to end the program goes through the same clean-up.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    shutil.rmtree(settings.directory, ignore_errors=True)
-    settings.directory.mkdir(parents=True)
     try:
+        _empty(settings.directory)
         with Demo(settings, console) as demo:
             passed = demo.run()
             if settings.keep:
                 demo.print_addresses()
                 while True:
                     time.sleep(1)
-    except LocalStackError as error:
+    except (LocalStackError, FinalizationError) as error:
         console.print(f"[bold red]The demo failed.[/bold red] {error}", highlight=False)
         return 1
     except KeyboardInterrupt:
@@ -54,6 +55,16 @@ def _settings() -> Settings:
     )
     options = parser.parse_args()
     return Settings(options.days, options.speed, options.directory.resolve(), options.keep)
+
+
+def _empty(directory: Path) -> None:
+    """Makes the folder, or empties the one of an earlier run; a folder of something else is left alone."""
+    marker = directory / _MARKER
+    if directory.exists() and any(directory.iterdir()) and not marker.exists():
+        raise LocalStackError(f"--directory is {directory}, which holds files that are not the demo's")
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    marker.touch()
 
 
 def _days(text: str) -> int:

@@ -65,7 +65,7 @@ def run(pipeline_file: Path, hour: datetime) -> Report:
     """Waits for the hour of the base table, then reads it."""
     flights = pipeline.load(pipeline_file)
     until = f"{hour + HOUR:%Y-%m-%dT%H:%MZ}"
-    wait = [FINALIZATION, "wait", flights.tables.base, "--until", until, "--poll", "1s"]
+    wait: list[str | Path] = [FINALIZATION, "wait", flights.tables.base, "--until", until, "--poll", "1s"]
     subprocess.run([*wait, "--pipeline", pipeline_file], check=True)
     table = Lake(flights).table(flights.tables.base)
     assert table is not None

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from local_stack.exceptions import LocalStackError
+from finalization.exceptions import ConfigurationError
 from local_stack.jars import JAR_SETS, class_path, jars
 
 POMS = Path(__file__).parents[2] / "local_stack" / "jars"
@@ -20,7 +20,7 @@ def test_the_jars_of_a_set_come_sorted_from_the_named_folder(tmp_path, monkeypat
 
 def test_a_set_that_was_not_fetched_is_an_error_that_names_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("FINALIZATION_JARS", str(tmp_path))
-    with pytest.raises(LocalStackError, match="make jars"):
+    with pytest.raises(ConfigurationError, match="make jars"):
         jars("flink")
 
 
