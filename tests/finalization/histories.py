@@ -17,7 +17,9 @@ def summary_of(
     values: list[int], nulls: int = 0, rejected: int = 0, source_watermark: int | None = None
 ) -> dict[str, str]:
     """The facts as the sink writes them."""
-    return {PREFIX + key: text for key, text in accumulator_of(values, nulls, rejected, source_watermark).items()}
+    return {
+        PREFIX + key: text for key, text in accumulator_of(values, nulls, rejected, source_watermark).items()
+    }
 
 
 def accumulator_of(
@@ -41,7 +43,9 @@ def accumulator_of(
     return facts
 
 
-def lineage_of(*summaries: dict[str, str] | None, operations: Mapping[int, str] | None = None) -> list[Snapshot]:
+def lineage_of(
+    *summaries: dict[str, str] | None, operations: Mapping[int, str] | None = None
+) -> list[Snapshot]:
     """Snapshots a minute apart, given oldest first, returned newest first; None is a commit without facts."""
     snapshots = [
         Snapshot(

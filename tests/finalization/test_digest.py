@@ -44,7 +44,9 @@ def test_equal_means_count_as_one_as_the_package_has_it():
     assert decode(doubled.encode()).centroids == ((START, 5), (START + 10, 1))
 
 
-@pytest.mark.parametrize("text", ["", "!!!", "Ag", "AQ", "AQGApO3Y/k4AAA", "AQGApO3Y/k4AAAEB", "AQCApO3Y/k4A", "AQH/"])
+@pytest.mark.parametrize(
+    "text", ["", "!!!", "Ag", "AQ", "AQGApO3Y/k4AAA", "AQGApO3Y/k4AAAEB", "AQCApO3Y/k4A", "AQH/"]
+)
 def test_a_text_that_is_no_digest_is_refused(text):
     with pytest.raises(MalformedFactsError):
         decode(text)

@@ -16,7 +16,9 @@ FIXTURE = json.loads((Path(__file__).parent.parent / "fixtures" / "facts.json").
 
 @pytest.mark.parametrize("case", FIXTURE["digests"], ids=lambda case: case["name"])
 def test_digests_are_read_as_java_writes_them(case):
-    expected = Digest(case["min_ms"], case["max_ms"], tuple((mean, weight) for mean, weight in case["centroids"]))
+    expected = Digest(
+        case["min_ms"], case["max_ms"], tuple((mean, weight) for mean, weight in case["centroids"])
+    )
     assert decode(case["base64"]) == expected
     assert expected.encode() == case["base64"]
 
@@ -61,7 +63,13 @@ def test_an_empty_commit_has_counts_only():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"count": "many"}, {"count": "-1"}, {"min-ms": "noon"}, {"min-ms": str(START + 9 * HOUR)}, {"max-ms": ""}],
+    [
+        {"count": "many"},
+        {"count": "-1"},
+        {"min-ms": "noon"},
+        {"min-ms": str(START + 9 * HOUR)},
+        {"max-ms": ""},
+    ],
 )
 def test_malformed_facts_are_told_from_missing_ones(changes):
     summary = summary_of([START, START + HOUR])

@@ -7,7 +7,9 @@ from finalization.times import Granularity
 
 
 def read(**values: str) -> Policy:
-    return Policy.from_properties({f"finalization.{key.replace('_', '-')}": text for key, text in values.items()})
+    return Policy.from_properties(
+        {f"finalization.{key.replace('_', '-')}": text for key, text in values.items()}
+    )
 
 
 def test_defaults_of_the_class_are_those_of_the_declaration():
@@ -19,13 +21,12 @@ def test_every_option_is_an_attribute_of_the_policy():
     assert attributes == {option.name for option in OPTIONS}
 
 
-def test_every_option_refuses_nonsense_with_its_form_or_takes_any_text():
-    for option in OPTIONS:
-        try:
-            option.read("\x00 no such value")
-        except ConfigurationError as e:
-            assert option.key in str(e)
-            assert option.form in str(e)
+@pytest.mark.parametrize("option", [o for o in OPTIONS if o.type != "text"], ids=lambda o: o.name)
+def test_every_typed_option_refuses_nonsense_with_its_form(option):
+    with pytest.raises(ConfigurationError) as caught:
+        option.read("\x00 no such value")
+    assert option.key in str(caught.value)
+    assert option.form in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,11 @@ def test_a_wrong_value_is_refused_by_key_value_and_form(key, value):
 
 def test_values_are_typed():
     policy = read(
-        statistic="p99.9", granularity="day", time_zone="Asia/Kolkata", allowed_lateness="PT5M", alert_sinks="none"
+        statistic="p99.9",
+        granularity="day",
+        time_zone="Asia/Kolkata",
+        allowed_lateness="PT5M",
+        alert_sinks="none",
     )
     assert policy.percentile == 99.9
     assert policy.granularity == Granularity.parse("day", "Asia/Kolkata")
@@ -63,7 +68,9 @@ def test_values_are_typed():
 
 
 def test_a_sink_without_its_address_is_a_contradiction():
-    with pytest.raises(ConfigurationError, match=r"alert-webhook-url is not set.*Fix: set it, or take webhook out"):
+    with pytest.raises(
+        ConfigurationError, match=r"alert-webhook-url is not set.*Fix: set it, or take webhook out"
+    ):
         read(alert_sinks="log,webhook")
     with pytest.raises(ConfigurationError, match="alert-kafka-topic"):
         read(alert_sinks="kafka", alert_kafka_brokers="localhost:9092")
@@ -90,7 +97,12 @@ def test_numbers_need_a_format(type_name):
 
 @pytest.mark.parametrize(
     ("type_name", "event_time_format"),
-    [("TIMESTAMP_LTZ(3)", "epoch-millis"), ("timestamptz", "iso-8601"), ("STRING", "epoch-millis"), ("BOOLEAN", None)],
+    [
+        ("TIMESTAMP_LTZ(3)", "epoch-millis"),
+        ("timestamptz", "iso-8601"),
+        ("STRING", "epoch-millis"),
+        ("BOOLEAN", None),
+    ],
 )
 def test_unfit_formats_and_types_are_refused(type_name, event_time_format):
     with pytest.raises(ConfigurationError):
@@ -99,7 +111,13 @@ def test_unfit_formats_and_types_are_refused(type_name, event_time_format):
 
 @pytest.mark.parametrize(
     ("type_name", "event_time_format"),
-    [("TIMESTAMP(6)", None), ("timestamptz", None), ("DATE", None), ("string", None), ("STRING", "yyyy-MM-dd HH:mm")],
+    [
+        ("TIMESTAMP(6)", None),
+        ("timestamptz", None),
+        ("DATE", None),
+        ("string", None),
+        ("STRING", "yyyy-MM-dd HH:mm"),
+    ],
 )
 def test_fitting_formats_pass(type_name, event_time_format):
     refuse_unfit_column("t", type_name, event_time_format)

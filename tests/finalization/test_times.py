@@ -17,7 +17,14 @@ from finalization.times import (
     to_millis,
 )
 
-ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "America/Sao_Paulo"]
+ZONES = [
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Asia/Kolkata",
+    "Australia/Lord_Howe",
+    "America/Sao_Paulo",
+]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +46,8 @@ def test_an_instant_without_zone_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("text", "ms"), [("PT1H", 3_600_000), ("P1D", DAY_MS), ("PT0S", 0), ("PT1.5S", 1500), ("P1DT1M", DAY_MS + 60_000)]
+    ("text", "ms"),
+    [("PT1H", 3_600_000), ("P1D", DAY_MS), ("PT0S", 0), ("PT1.5S", 1500), ("P1DT1M", DAY_MS + 60_000)],
 )
 def test_durations_are_read(text, ms):
     assert parse_duration(text) == ms
@@ -52,7 +60,13 @@ def test_texts_that_are_no_durations_are_refused(text):
 
 
 def test_intervals_take_short_and_iso_forms():
-    assert [parse_interval(t) for t in ("10s", "500ms", "5m", "2h", "PT10S")] == [10_000, 500, 300_000, 7_200_000, 10_000]
+    assert [parse_interval(t) for t in ("10s", "500ms", "5m", "2h", "PT10S")] == [
+        10_000,
+        500,
+        300_000,
+        7_200_000,
+        10_000,
+    ]
 
 
 def test_durations_read_well():
@@ -93,7 +107,11 @@ def test_days_with_daylight_saving_have_23_and_25_hours():
 @pytest.mark.parametrize(
     ("zone", "inside", "start"),
     [
-        ("America/Sao_Paulo", "2013-10-20T12:00Z", "2013-10-20T03:00:00Z"),  # midnight is skipped: day begins at 01:00
+        (
+            "America/Sao_Paulo",
+            "2013-10-20T12:00Z",
+            "2013-10-20T03:00:00Z",
+        ),  # midnight is skipped: day begins at 01:00
         ("Asia/Beirut", "2013-03-31T12:00Z", "2013-03-30T22:00:00Z"),
         ("America/Toronto", "1919-03-31T12:00Z", "1919-03-31T04:30:00Z"),  # 23:30 becomes 00:30
         ("Asia/Kolkata", "2013-01-01T12:00Z", "2012-12-31T18:30:00Z"),

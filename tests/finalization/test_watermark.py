@@ -1,4 +1,5 @@
 import inspect
+from typing import ClassVar
 
 import pytest
 
@@ -11,7 +12,9 @@ from tests.finalization.histories import HOUR, MINUTE, START, lineage_of, summar
 
 def policy(**values: str) -> Policy:
     properties = {f"finalization.{key.replace('_', '-')}": text for key, text in values.items()}
-    return Policy.from_properties({"finalization.event-time-column": "t", "finalization.lookback-commits": "3"} | properties)
+    return Policy.from_properties(
+        {"finalization.event-time-column": "t", "finalization.lookback-commits": "3"} | properties
+    )
 
 
 def times(*minutes: int) -> dict[str, str]:
@@ -74,7 +77,9 @@ def test_watermark_never_goes_back():
 
 
 def test_compaction_is_skipped():
-    lineage = lineage_of(times(125), None, times(130), None, times(135), operations={2: "replace", 4: "replace"})
+    lineage = lineage_of(
+        times(125), None, times(130), None, times(135), operations={2: "replace", 4: "replace"}
+    )
     assert decide(lineage, policy(), None).watermark == START + 2 * HOUR
 
 
@@ -116,7 +121,9 @@ def test_an_empty_table_says_so():
 
 def test_day_granularity_rounds_down_to_local_midnight():
     facts = times(0)
-    decision = decide(lineage_of(facts, facts, facts), policy(granularity="day", time_zone="Asia/Kolkata"), None)
+    decision = decide(
+        lineage_of(facts, facts, facts), policy(granularity="day", time_zone="Asia/Kolkata"), None
+    )
     assert format_instant(decision.watermark) == "2012-12-31T18:30:00Z"
 
 
@@ -147,7 +154,7 @@ class TestIdle:
 class TestLatenessRule:
     """Snapshots are a minute apart, the first at START + 1 minute."""
 
-    RULE = {"rule": "lateness", "lateness_quantile": "0.5"}
+    RULE: ClassVar = {"rule": "lateness", "lateness_quantile": "0.5"}
 
     def late_by(self, *minutes: int) -> list[dict[str, str]]:
         return [times(number - late) for number, late in enumerate(minutes, start=1)]
@@ -158,7 +165,9 @@ class TestLatenessRule:
 
     def test_at_least_the_allowed_lateness_is_assumed(self):
         decision = decide(
-            lineage_of(*self.late_by(5, 2, 90)), policy(granularity="PT1M", allowed_lateness="PT7M", **self.RULE), None
+            lineage_of(*self.late_by(5, 2, 90)),
+            policy(granularity="PT1M", allowed_lateness="PT7M", **self.RULE),
+            None,
         )
         assert decision.watermark == START + (3 - 7) * MINUTE
 
