@@ -18,7 +18,7 @@ from demo.lake import (
     watermark,
 )
 from demo.topic import Counts
-from demo.view import HOUR, instant
+from demo.view import HOUR, amount, instant
 from finalization.facts import from_summary
 
 _NAMES = tuple(column.name for column in COLUMNS)
@@ -104,10 +104,8 @@ def consumer_read_complete_hour(report: Report | None, hour: datetime, base: Tab
     changed = {key for key in read.keys() | now.keys() if read.get(key) != now.get(key)}
     released_in_time = hour + HOUR <= report.watermark
     explained = changed <= {str(key) for key, _ in came_later}
-    detail = f"{len(read)} flights at W {instant(report.watermark)}; "
-    detail += (
-        f"{len(came_later)} changes came later, {counted} counted as late, {len(changed)} rows differ now"
-    )
+    came = f"{amount(len(came_later), 'change')} came later, {counted} counted as late"
+    detail = f"{amount(len(read), 'flight')} at W {instant(report.watermark)}; {came}"
     return Check(statement, released_in_time and explained and len(came_later) == counted, detail)
 
 
