@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from finalization.jars import class_path, jar_set
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from pyflink.table import TableEnvironment
 
 _HADOOP_VARIABLE = "HADOOP_CLASSPATH"
+_LOGGING_VARIABLE = "LOG4J_PROPERTIES"
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 def pipeline_jars() -> str:
@@ -35,6 +38,7 @@ def create_environment(config: Mapping[str, str]) -> TableEnvironment:
     """
     # Hadoop's classes must be on the JVM's own class path, which Python sets up when it starts the JVM.
     os.environ.setdefault(_HADOOP_VARIABLE, class_path("hadoop"))
+    os.environ.setdefault(_LOGGING_VARIABLE, str(_LOGGING))
 
     from pyflink.common import Configuration
     from pyflink.table import EnvironmentSettings, TableEnvironment

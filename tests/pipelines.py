@@ -68,7 +68,7 @@ class PipelineCase:
 
     def job(self, *arguments: str) -> Child:
         """The job as a process, not started."""
-        command = [sys.executable, "-m", "finalization.cli.app", "run", str(self.file), *arguments]
+        command = [Path(sys.executable).with_name("finalization"), "run", str(self.file), *arguments]
         return Child(f"job {self.pipeline.name}", command, self.directory / "log" / "job.log")
 
     def table(self, name: str) -> Any:
