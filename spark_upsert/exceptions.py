@@ -1,0 +1,30 @@
+"""What an upsert refuses or gives up on. Each text says what to do."""
+
+from finalization.exceptions import FinalizationError
+
+
+class UpsertError(FinalizationError):
+    """The root of the upsert's errors. The base table is as it was before the run."""
+
+
+class HistoryLostError(UpsertError):
+    """The CDC table's history since the last run was expired or rewritten: only a rebuild reads it all."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"{problem}. Rebuild the base table: finalization upsert PIPELINE.yaml --full")
+
+
+class SchemaRefusedError(UpsertError):
+    """The CDC table's columns cannot flow into the base table without losing something."""
+
+
+class ChangeRefusedError(UpsertError):
+    """A change cannot be applied: it has no key, or an operation that is neither c, u, d nor r."""
+
+
+class RivalPublishedError(UpsertError):
+    """Another upsert of the same base table published first. Its work stands, this one's is dropped."""
+
+
+class MainMovedError(UpsertError):
+    """Someone else wrote into the base table each time before this run could publish."""

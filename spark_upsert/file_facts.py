@@ -1,0 +1,145 @@
+"""What the statistics of a batch's data files say about it, without reading a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spark_upsert.exceptions import ChangeRefusedError
+from spark_upsert.iceberg import JavaTable, column, java_iterator
+from spark_upsert.job import FIRST_POSITION, POSITION, UNAVAILABLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MOST_FILES = 300
+"""Beyond this many data files a query over the changes is cheaper than reading their statistics one by one.
+"""
+
+
+@dataclass
+class FileFacts:
+    """Bounds, not values seen: positions may be truncated, and a TOAST column need not hold a placeholder."""
+
+    lowest_position: str = FIRST_POSITION
+    highest_position: str | None = None
+    toast: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class _File:
+    lower: Any
+    upper: Any
+    nulls: Any
+    values: Any
+
+
+class _Reader:
+    def __init__(self, spark: SparkSession, table: JavaTable) -> None:
+        self._conversions = spark._jvm.org.apache.iceberg.types.Conversions
+        self._io = table.io()
+        self._fields = {field.name(): field for field in table.schema().columns()}
+
+    def files(self, snapshots: tuple[Any, ...]) -> list[_File]:
+        return [
+            _File(file.lowerBounds(), file.upperBounds(), file.nullValueCounts(), file.valueCounts())
+            for snapshot in snapshots
+            for file in java_iterator(snapshot.addedDataFiles(self._io))
+        ]
+
+    def bound(self, bounds: Any, name: str) -> str | None:
+        field = self._fields[name]
+        raw = None if bounds is None else bounds.get(field.fieldId())
+        return None if raw is None else str(self._conversions.fromByteBuffer(field.type(), raw).toString())
+
+    def nulls(self, file: _File, name: str) -> int:
+        counts = file.nulls
+        return int((counts.get(self._fields[name].fieldId()) if counts is not None else None) or 0)
+
+    def only_nulls(self, file: _File, name: str) -> bool:
+        if file.values is None:
+            return False
+        values = file.values.get(self._fields[name].fieldId())
+        return values is not None and values == self.nulls(file, name)
+
+
+def string_columns(table: JavaTable, names: tuple[str, ...]) -> frozenset[str]:
+    """Those of `names` that can hold Debezium's placeholder."""
+    types = {field.name(): str(field.type().toString()) for field in table.schema().columns()}
+    return frozenset(name for name in names if types[name] == "string")
+
+
+def read(
+    spark: SparkSession,
+    table: JavaTable,
+    snapshots: tuple[Any, ...] | None,
+    source: str,
+    columns: tuple[str, ...],
+    required_key: tuple[str, ...],
+) -> FileFacts:
+    """Facts of the changes that these CDC snapshots added, or of all that the query `source` reads.
+
+    `columns` are asked for placeholders; `required_key` columns must have no NULL.
+
+    Raises ChangeRefusedError if a change has no key.
+    """
+    if snapshots is None or _data_files(snapshots) > MOST_FILES:
+        return _query(spark, table, source, columns, required_key)
+    return _statistics(spark, table, snapshots, columns, required_key)
+
+
+def _data_files(snapshots: tuple[Any, ...]) -> int:
+    return sum(int(snapshot.summary().get("added-data-files") or 0) for snapshot in snapshots)
+
+
+def _query(
+    spark: SparkSession,
+    table: JavaTable,
+    source: str,
+    columns: tuple[str, ...],
+    required_key: tuple[str, ...],
+) -> FileFacts:
+    without = ", ".join(f"count_if({column(name)} IS NULL)" for name in required_key) or "0"
+    position = column(POSITION)
+    row = spark.sql(f"SELECT min({position}), max({position}), {without} FROM ({source})").collect()[0]
+    for name, missing in zip(required_key, row[2:], strict=False):
+        _refuse_missing_keys(name, missing)
+    return FileFacts(row[0] or FIRST_POSITION, row[1], string_columns(table, columns))
+
+
+def _statistics(
+    spark: SparkSession,
+    table: JavaTable,
+    snapshots: tuple[Any, ...],
+    columns: tuple[str, ...],
+    required_key: tuple[str, ...],
+) -> FileFacts:
+    strings = string_columns(table, columns)
+    reader = _Reader(spark, table)
+    files = reader.files(snapshots)
+    for name in required_key:
+        _refuse_missing_keys(name, sum(reader.nulls(file, name) for file in files))
+    lowest = [reader.bound(file.lower, POSITION) for file in files]
+    highest = [reader.bound(file.upper, POSITION) for file in files]
+    return FileFacts(
+        lowest_position=min((bound or FIRST_POSITION for bound in lowest), default=FIRST_POSITION),
+        highest_position=None
+        if None in highest
+        else max((bound for bound in highest if bound), default=None),
+        toast=frozenset(name for name in strings if any(_may_hold(reader, file, name) for file in files)),
+    )
+
+
+def _refuse_missing_keys(name: str, changes: int) -> None:
+    if changes:
+        raise ChangeRefusedError(
+            f"{changes} changes have no value in the key column '{name}'. Either primary-key names the wrong "
+            "columns, or the base table's key must be nullable: create it with optional key columns"
+        )
+
+
+def _may_hold(reader: _Reader, file: _File, name: str) -> bool:
+    lower, upper = reader.bound(file.lower, name), reader.bound(file.upper, name)
+    if lower is None and upper is None:
+        return not reader.only_nulls(file, name)
+    return (lower is None or lower <= UNAVAILABLE) and (upper is None or upper >= UNAVAILABLE)
