@@ -79,7 +79,7 @@ class HardHistory(RuleBasedStateMachine):
         snapshot = self.write(context)
         truth = 0 if watermark is None else sum(value < watermark for value in self.values[-1])
         assert int(snapshot.summary["finalization.late-records"]) >= truth
-        if Policy.from_properties(self.table.properties).granularity.label == "hour":
+        if watermark is None or watermark % HOUR == 0:  # else the hourly facts cannot tell exactly
             assert int(snapshot.summary["finalization.late-records"]) == truth
         self.late[snapshot.snapshot_id] = int(snapshot.summary["finalization.late-records"])
         self.after(context)
@@ -131,10 +131,10 @@ class HardHistory(RuleBasedStateMachine):
     @rule()
     def replay_of_what_happens_after_a_commit(self):
         version, alerts = self.table.version, set(self.inbox.ids)
-        restarted = Context(self.table, None)
-        restarted.snapshot_id = self.table.head
-        self.processor.post_commit(restarted)
-        self.processor.post_commit(restarted)
+        for _ in range(2):
+            restarted = Context(self.table, None)
+            restarted.snapshot_id = self.table.head
+            self.processor.post_commit(restarted)
         assert self.table.version - version <= 1  # an advance that was still owed; never a second one
         assert set(self.inbox.ids) - alerts <= {f"{restarted.table}/main/{i}" for i in self.late}
 
