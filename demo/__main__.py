@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from rich.console import Console
+from rich.text import Text
 
 from demo.flights import MOST_DAYS
 from demo.run import Demo
@@ -19,12 +20,15 @@ from local_stack.exceptions import LocalStackError
 _DIRECTORY = Path(__file__).parent.parent / "build" / "demo"
 _MARKER = ".demo"
 _INTERRUPTED = 130
+_PLAIN_WIDTH = 120
 
 
 def main() -> int:
     """Returns the exit code: 0 if all checks passed, 1 if not or if a part failed, 130 after Ctrl-C."""
     settings = _settings()
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PLAIN_WIDTH)
     # Every way to end the program goes through the same clean-up.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
@@ -37,7 +41,7 @@ def main() -> int:
                 while True:
                     time.sleep(1)
     except (LocalStackError, FinalizationError) as error:
-        console.print(f"[bold red]The demo failed.[/bold red] {error}", highlight=False)
+        console.print(Text.assemble(("The demo failed. ", "bold red"), str(error)), soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         console.print("Interrupted; every process was ended.")

@@ -56,7 +56,7 @@ class LiveDisplay:
         self._live.update(render(view), refresh=True)
 
     def say(self, text: str) -> None:
-        self._live.console.print(text, highlight=False)
+        self._live.console.print(text, highlight=False, markup=False)
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -85,7 +85,7 @@ class PlainDisplay:
             self.say(progress_line(view))
 
     def say(self, text: str) -> None:
-        self._console.print(text, highlight=False, soft_wrap=True)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         return self

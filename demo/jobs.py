@@ -45,7 +45,7 @@ class FlinkJob:
 def upsert_job(settings: Settings) -> Child:
     """`finalization upsert --every`: the CDC table to the base table, one Spark session for all runs."""
     command: list[str | Path] = [FINALIZATION, "upsert", settings.pipeline_file, "--every", UPSERT_EVERY]
-    return Child("the upsert", command, settings.log("upsert"))
+    return Child("the upsert", command, settings.log("upsert"), env={"SPARK_LOCAL_IP": "127.0.0.1"})
 
 
 def consumer(settings: Settings) -> Child:

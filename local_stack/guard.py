@@ -18,6 +18,8 @@ import sys
 import time
 
 _PR_SET_PDEATHSIG = 1
+_POLL_S = 0.05
+_HELPERS_GRACE_S = 5.0
 
 
 def main() -> int:
@@ -71,14 +73,21 @@ def _wait_for_end(child: "subprocess.Popen[bytes]", wake_reader: int) -> None:
 
 
 def _end_group(child: "subprocess.Popen[bytes]", stop_signal: int, grace_s: float) -> None:
-    """Asks the group to stop, waits at most `grace_s` seconds, then kills what is left of it."""
+    """Asks the child to stop and waits `grace_s` seconds; then ends what is left of its group.
+
+    The child alone is asked first: a program that ends in order still needs the helpers it started.
+    """
+    child.send_signal(stop_signal)
     deadline = time.monotonic() + grace_s
+    while child.poll() is None and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, stop_signal)
+        os.killpg(child.pid, signal.SIGTERM if child.returncode is not None else signal.SIGKILL)
+        deadline = time.monotonic() + _HELPERS_GRACE_S
         while time.monotonic() < deadline:
             child.poll()
             os.killpg(child.pid, 0)
-            time.sleep(0.05)
+            time.sleep(_POLL_S)
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
 
