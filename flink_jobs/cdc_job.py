@@ -48,7 +48,9 @@ def create_source(pipeline: Pipeline) -> str:
     """`CREATE TABLE` of the change events: all topics of the pipeline, from the earliest message."""
     kafka = pipeline.kafka
     columns = {**pipeline.columns, **_DECODED_COLUMNS, **_METADATA_COLUMNS}
-    topics = {"topic": ";".join(kafka.topics)} if kafka.topics else {"topic-pattern": str(kafka.topic_pattern)}
+    topics = (
+        {"topic": ";".join(kafka.topics)} if kafka.topics else {"topic-pattern": str(kafka.topic_pattern)}
+    )
     options = {
         "connector": "kafka",
         **topics,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import logging
 import signal
-import sys
+import threading
 from pathlib import Path
-from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from finalization.exceptions import ConfigurationError
 from finalization.pipeline import load
+
+if TYPE_CHECKING:
+    from flink_jobs.submit import RunningJob
+
+_LOOK_INTERVAL_S = 0.5
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +28,9 @@ def run(
     pipeline_file: Annotated[Path, typer.Argument(metavar="PIPELINE.yaml", help="The pipeline file.")],
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="A running Flink cluster's REST address; without it, Flink runs here."),
+        typer.Option(
+            metavar="HOST:PORT", help="A running Flink cluster's REST address; without it, Flink runs here."
+        ),
     ] = None,
     restore: Annotated[
         str,
@@ -34,29 +40,35 @@ def run(
         ),
     ] = "latest",
     flink: Annotated[
-        list[str] | None, typer.Option("--flink", metavar="KEY=VALUE", help="More Flink configuration; repeatable.")
+        list[str] | None,
+        typer.Option("--flink", metavar="KEY=VALUE", help="More Flink configuration; repeatable."),
     ] = None,
 ) -> None:
     """Run a pipeline's CDC job: change events from Kafka into the CDC table, with finalization."""
     from flink_jobs.submit import submit
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("flink_jobs").setLevel(logging.INFO)
     job = submit(load(pipeline_file), cluster, None if restore == "none" else restore, _pairs(flink or []))
     print(f"job {job.job_id}", flush=True)
     print(f"Flink's page {job.web_page}", flush=True)
-    if cluster is not None:
-        return
-    signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        job.wait()
-    except KeyboardInterrupt:
-        job.cancel()
-        print("cancelled; the newest checkpoint is kept, the next run goes on from it", flush=True)
-        sys.exit(0)
+    if cluster is None:
+        _watch(job)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _watch(job: RunningJob) -> None:
+    """Stay with a job that runs in this process until it ends or this process is asked to."""
+    # The bridge to the JVM logs every broken call with its stack; what it means is said once, as an error.
+    logging.getLogger("py4j.java_gateway").setLevel(logging.CRITICAL)
+    asked_to_stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: asked_to_stop.set())
+    # Asking again and again, rather than waiting inside the JVM: a signal is then never met in mid-call.
+    while not asked_to_stop.wait(_LOOK_INTERVAL_S):
+        if job.is_finished():
+            return
+    job.cancel()
+    print("cancelled; the newest checkpoint is kept, the next run goes on from it", flush=True)
 
 
 def _pairs(settings: list[str]) -> dict[str, str]:
@@ -64,6 +76,8 @@ def _pairs(settings: list[str]) -> dict[str, str]:
     for setting in settings:
         key, separator, value = setting.partition("=")
         if not separator:
-            raise ConfigurationError(f"--flink is {setting!r}; expected KEY=VALUE, such as state.backend.type=rocksdb")
+            raise ConfigurationError(
+                f"--flink is {setting!r}; expected KEY=VALUE, such as state.backend.type=rocksdb"
+            )
         pairs[key.strip()] = value.strip()
     return pairs

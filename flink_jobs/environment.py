@@ -36,7 +36,7 @@ def create_environment(config: Mapping[str, str]) -> TableEnvironment:
     Raises:
         ConfigurationError: if a jar is missing.
     """
-    # Hadoop's classes must be on the JVM's own class path, which Python sets up when it starts the JVM.
+    # Hadoop's classes and the catalog's driver must be on the JVM's own class path, set up when Python starts it.
     os.environ.setdefault(_HADOOP_VARIABLE, class_path("hadoop"))
     os.environ.setdefault(_LOGGING_VARIABLE, str(_LOGGING))
 
@@ -51,5 +51,7 @@ def create_environment(config: Mapping[str, str]) -> TableEnvironment:
     }
     for key, value in {**defaults, **config}.items():
         configuration.set_string(key, value)
-    settings = EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(configuration).build()
+    settings = (
+        EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(configuration).build()
+    )
     return TableEnvironment.create(settings)

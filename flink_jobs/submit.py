@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from finalization.catalog import open_catalog
-from finalization.exceptions import ConfigurationError
+from finalization.exceptions import ConfigurationError, FinalizationError
 from flink_jobs import cdc_job
 from flink_jobs.environment import create_environment
 from flink_jobs.tables import ensure_tables
@@ -31,13 +31,29 @@ class RunningJob:
     web_page: str
     client: Any
 
-    def wait(self) -> None:
-        """Wait until the job ends; raises what ended it."""
-        self.client.get_job_execution_result().result()
+    def is_finished(self) -> bool:
+        """Whether the job has ended. Raises JobFailedError with Flink's reason if it failed."""
+        try:
+            status = str(self.client.get_job_status().result().name)
+            if status == "FAILED":
+                self.client.get_job_execution_result().result()
+        except Exception as error:
+            raise JobFailedError(f"job {self.job_id} failed: {_reason(error)}") from error
+        return status in ("FINISHED", "CANCELED")
 
     def cancel(self) -> None:
         """Cancel the job; its newest checkpoint is kept."""
         self.client.cancel().result()
+
+
+class JobFailedError(FinalizationError):
+    """A job that ran in this process ended by itself."""
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost cause that the JVM tells, without its stack."""
+    causes = [line for line in str(error).splitlines() if "Caused by: " in line]
+    return causes[-1].strip() if causes else str(error).splitlines()[0]
 
 
 def submit(
@@ -81,6 +97,8 @@ def _job_config(pipeline: Pipeline) -> dict[str, str]:
         "execution.checkpointing.dir": pipeline.checkpoint.directory,
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         "execution.checkpointing.num-retained": "2",
+        # Both tables get the newer sink: the older one cannot tell a commit's checkpoint at the end of input.
+        "table.exec.iceberg.use-v2-sink": "true",
         # A split without messages must not hold back the others' progress.
         "table.exec.source.idle-timeout": "10 s",
     }

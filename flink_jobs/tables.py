@@ -55,7 +55,9 @@ def ensure_tables(catalog: Catalog, pipeline: Pipeline) -> None:
         with cdc.transaction() as change:
             change.set_properties(missing)
     catalog.create_table_if_not_exists(
-        pipeline.tables.dead_letters, schema=schema_of(DEAD_LETTER_COLUMNS), properties={"format-version": "2"}
+        pipeline.tables.dead_letters,
+        schema=schema_of(DEAD_LETTER_COLUMNS),
+        properties={"format-version": "2"},
     )
 
 

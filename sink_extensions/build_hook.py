@@ -20,5 +20,7 @@ class JarBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         found = sorted(target.glob("iceberg-finalization-sink-*.jar"))
         if len(found) != 1:
             names = ", ".join(path.name for path in found) or "none"
-            raise RuntimeError(f"expected exactly one sink jar in {target}, found {names}; run `make clean jar`")
+            raise RuntimeError(
+                f"expected exactly one sink jar in {target}, found {names}; run `make clean jar`"
+            )
         build_data["force_include"][str(found[0])] = f"sink_extensions/jars/{found[0].name}"

@@ -21,7 +21,9 @@ def jar_path() -> Path:
     if override:
         path = Path(override)
         if not path.is_file():
-            raise ConfigurationError(f"{JAR_VARIABLE} is {override!r}, which is not a file; name the sink's jar")
+            raise ConfigurationError(
+                f"{JAR_VARIABLE} is {override!r}, which is not a file; name the sink's jar"
+            )
         return path
     package = Path(__file__).parent
     for folder in (package / "jars", package / "java" / "target"):
@@ -31,4 +33,6 @@ def jar_path() -> Path:
         if found:
             names = ", ".join(path.name for path in found)
             raise ConfigurationError(f"more than one sink jar in {folder}: {names}; run `make clean jar`")
-    raise ConfigurationError(f"the sink's jar was not found; build it with `make jar` or name it in {JAR_VARIABLE}")
+    raise ConfigurationError(
+        f"the sink's jar was not found; build it with `make jar` or name it in {JAR_VARIABLE}"
+    )

@@ -37,7 +37,9 @@ def load_processor(target: str) -> CommitProcessor:
         raise ValueError(f"module {module_name!r} has no class {class_name!r}")
     for method in ("pre_commit", "post_commit"):
         if not callable(getattr(processor_class, method, None)):
-            raise ValueError(f"{target} has no method {method}(context); see finalization.commit.CommitProcessor")
+            raise ValueError(
+                f"{target} has no method {method}(context); see finalization.commit.CommitProcessor"
+            )
     processor: CommitProcessor = processor_class()
     return processor
 

@@ -45,7 +45,9 @@ def test_kill_9_in_mid_stream_loses_and_repeats_nothing(stack: Stack, tmp_path: 
     try:
         sender.start()
         for kills, rows in enumerate((2_000, 12_000), start=1):
-            wait_until(lambda rows=rows: committed(rows), 120, f"{rows} rows are committed before kill {kills}")
+            wait_until(
+                lambda rows=rows: committed(rows), 120, f"{rows} rows are committed before kill {kills}"
+            )
             job.kill()
             job = case.job().start()
         wait_until(lambda: committed(BATCHES * BATCH_ROWS), 180, "every row is committed")
@@ -65,6 +67,8 @@ def _send(brokers: str, stop: threading.Event) -> None:
     """A batch for each quarter of an hour, one after the other, as a live source would send them."""
     for batch in range(BATCHES):
         ids = range(batch * BATCH_ROWS, (batch + 1) * BATCH_ROWS)
-        produce(brokers, "killed", [change("c", i + 1, {"id": i, "at": START + batch * 900_000 + i}) for i in ids])
+        produce(
+            brokers, "killed", [change("c", i + 1, {"id": i, "at": START + batch * 900_000 + i}) for i in ids]
+        )
         if stop.wait(0.3):
             return

@@ -22,7 +22,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def case(stack: Stack, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> PipelineCase:
+def case(
+    stack: Stack, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> PipelineCase:
     """A pipeline whose table has the crashing processor that the test names, after finalization's own."""
     name = f"crash_{request.param.lower()}"
     case = PipelineCase.create(
@@ -79,8 +81,7 @@ def test_the_job_is_killed_around_its_commit(case: PipelineCase) -> None:
     finally:
         job.kill()
     cdc = case.pipeline.tables.cdc
-    after_commit = "crash_killaftercommit" in cdc
-    assert case.count(cdc) == (100 if after_commit else 0)
+    assert (case.count(cdc) > 0) == ("killaftercommit" in cdc)
     assert "finalization.watermark" not in case.table(cdc).properties
     _finish(case)
 

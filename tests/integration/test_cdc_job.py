@@ -29,7 +29,11 @@ ORDERS = {
     "updated_at": "TIMESTAMP(6)",
     "currency": "STRING",
 }
-BAD_VALUES = [b"this is no json", b'{"some": "json"}', b'{"op":"c","source":{"lsn":1,"ts_ms":1},"after":{"id":"x"}}']
+BAD_VALUES = [
+    b"this is no json",
+    b'{"some": "json"}',
+    b'{"op":"c","source":{"lsn":1,"ts_ms":1},"after":{"id":"x"}}',
+]
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +49,13 @@ def orders(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     produce(stack.kafka.bootstrap, "orders", [*values, *BAD_VALUES])
     with case.job():
         rows = sum(1 for m in messages if m["value"] and m["topic"].endswith(".orders"))
-        wait_until(lambda: case.count(case.pipeline.tables.cdc) >= rows, 120, f"{rows} changes are in the table")
         wait_until(
-            lambda: case.count(case.pipeline.tables.dead_letters) >= len(BAD_VALUES), 60, "dead letters are kept"
+            lambda: case.count(case.pipeline.tables.cdc) >= rows, 120, f"{rows} changes are in the table"
+        )
+        wait_until(
+            lambda: case.count(case.pipeline.tables.dead_letters) >= len(BAD_VALUES),
+            60,
+            "dead letters are kept",
         )
     yield case
 
@@ -68,7 +76,10 @@ def test_every_real_message_gives_its_row(orders: PipelineCase) -> None:
 
 def test_a_key_change_keeps_its_order_within_one_lsn(orders: PipelineCase) -> None:
     rows = [row for row in orders.rows(orders.pipeline.tables.cdc) if "24363408." in row["_position"]]
-    assert [(row["_op"], row["id"]) for row in sorted(rows, key=lambda row: row["_position"])] == [("d", 10), ("c", 11)]
+    assert [(row["_op"], row["id"]) for row in sorted(rows, key=lambda row: row["_position"])] == [
+        ("d", 10),
+        ("c", 11),
+    ]
 
 
 def test_snapshot_rows_have_no_event_time(orders: PipelineCase) -> None:
@@ -99,7 +110,9 @@ def test_what_is_no_change_is_kept_with_its_reason(orders: PipelineCase) -> None
 def test_every_snapshot_carries_its_facts(orders: PipelineCase) -> None:
     totals: Counter[str] = Counter()
     for summary in orders.summaries(orders.pipeline.tables.cdc):
-        facts = {k.rpartition(".")[2]: v for k, v in summary.items() if k.startswith("accumulator.event-time.")}
+        facts = {
+            k.rpartition(".")[2]: v for k, v in summary.items() if k.startswith("accumulator.event-time.")
+        }
         assert {"count", "nulls", "rejected"} <= set(facts)
         if int(facts["count"]):
             assert {"min-ms", "max-ms", "digest", "partitions"} <= set(facts)
@@ -148,7 +161,9 @@ def test_the_watermark_advances_and_plain_tools_see_it(stack: Stack, tmp_path: P
         ids = range(hour * 100, hour * 100 + 100)
         values = [change("c", i + 1, {"id": i, "at": start + hour * 3_600_000 + i}) for i in ids]
         produce(stack.kafka.bootstrap, "advance", values)
-        wait_until(lambda: case.count(case.pipeline.tables.cdc) >= count + 100, 120, f"hour {hour} is committed")
+        wait_until(
+            lambda: case.count(case.pipeline.tables.cdc) >= count + 100, 120, f"hour {hour} is committed"
+        )
 
     with case.job():
         for hour in range(4):
