@@ -10,7 +10,7 @@ from spark_upsert.iceberg import JavaMetadata, JavaTable, column, literal, quote
 from spark_upsert.job import EVENT_TIME, OFFSET, OP, OWN_PREFIX, POSITION, WATERMARK, UpsertJob
 
 _LOG_COLUMNS = (OP, POSITION, EVENT_TIME, OFFSET)
-"""What is read of the CDC table's own columns. (Spark cannot read a `_partition`: Iceberg reserves the name.)"""
+"""What is read of the CDC table's own columns. (Spark cannot read a `_partition`: the name is reserved.)"""
 
 
 @dataclass(frozen=True)

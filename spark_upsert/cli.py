@@ -86,7 +86,7 @@ def upsert_command(
 
 
 def _stop_on_signals(say: Callable[[str], None]) -> Event:
-    """Set by the first SIGTERM or SIGINT; the second ends the process at once (the base table survives it)."""
+    """Set by the first SIGTERM or SIGINT; the second ends the process at once, which harms no table."""
     stop = Event()
 
     def handle(number: int, frame: FrameType | None) -> None:

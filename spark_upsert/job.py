@@ -19,8 +19,8 @@ seen).
 OP, POSITION, EVENT_TIME, OFFSET = "_op", "_position", "_event_time", "_offset"
 OWN_PREFIX = "_"
 """Columns that begin so are the CDC table's own; all others are the row's (pipeline files see to it)."""
-DELETED = "_deleted"
-"""Boolean column of a base table with soft deletes."""
+DELETED = "_is_deleted"
+"""Boolean column of a base table with soft deletes. (`_deleted` is a name that Iceberg reserves.)"""
 UNAVAILABLE = "__debezium_unavailable_value"
 """Debezium's text for an unchanged TOAST value that PostgreSQL did not send."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from pyiceberg.types import (
 )
 
 from finalization.catalog_config import CatalogConfig
+from spark_upsert.iceberg import column
 from spark_upsert.job import UNAVAILABLE, UpsertJob, UpsertResult
 from spark_upsert.upsert import upsert
 
@@ -42,11 +44,16 @@ LOG_COLUMNS: dict[str, IcebergType] = {
 }
 EVENT_TIME = datetime(2013, 1, 1, tzinfo=UTC)
 
-__all__ = ["UNAVAILABLE", "CdcTable", "Change", "now_ms", "position"]
+__all__ = ["UNAVAILABLE", "CdcTable", "Change", "new_name", "now_ms", "position"]
 
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def new_name() -> str:
+    """A table's name that no other test uses."""
+    return f"lake.t{uuid.uuid4().hex[:8]}"
 
 
 def position(lsn: int, order: int = 0) -> str:
@@ -133,7 +140,7 @@ class CdcTable:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The base table's rows, row columns only, sorted by the first."""
-        names = ", ".join(f"`{name}`" for name in self.row_columns)
+        names = ", ".join(column(name) for name in self.row_columns)
         rows = self.spark.sql(f"SELECT {names} FROM ice.{self.job.base}").collect()
         return sorted(tuple(row) for row in rows)
 

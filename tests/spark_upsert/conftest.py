@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from finalization.catalog_config import CatalogConfig
-from tests.spark_upsert.cdc_table import CdcTable
+from tests.spark_upsert.cdc_table import CdcTable, new_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,4 +32,4 @@ def spark(catalog: CatalogConfig) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def cdc(spark: SparkSession, catalog: CatalogConfig) -> CdcTable:
-    return CdcTable(spark, catalog, f"lake.t{uuid.uuid4().hex[:8]}")
+    return CdcTable(spark, catalog, new_name())

@@ -1,12 +1,15 @@
 """What the base table holds after upserts."""
 
 import pytest
+from pyiceberg.types import IntegerType, LongType, StringType
 
-from tests.spark_upsert.cdc_table import CdcTable
+from finalization.catalog_config import CatalogConfig
+from spark_upsert.exceptions import ChangeRefusedError
+from tests.spark_upsert.cdc_table import UNAVAILABLE, CdcTable, Change, new_name
 
 pytestmark = pytest.mark.integration
 
-TEN, ELEVEN = "2013-01-01T10:00:00Z", "2013-01-01T11:00:00Z"
+TEN = "2013-01-01T10:00:00Z"
 
 
 def test_first_run_creates_a_bucketed_base_table_with_data_watermark_and_cursor(cdc: CdcTable) -> None:
@@ -29,9 +32,166 @@ def test_changes_of_later_commits_are_merged(cdc: CdcTable) -> None:
     cdc.changes(("c", 1, 1, "a", 1), ("c", 2, 2, "b", 2), ("c", 3, 3, "c", 3))
     cdc.upsert()
     cdc.changes(("u", 4, 1, "a2", 10), ("d", 5, 2, "", 0))
-    cdc.changes(("c", 6, 4, "d", 4))
+    cdc.changes(("c", 6, 4, "d", 4), ("u", 7, 1, None, None))
 
     result = cdc.upsert()
 
-    assert (result.snapshots, result.rows) == (2, 3)
-    assert cdc.rows() == [(1, "a2", 10), (3, "c", 3), (4, "d", 4)]
+    assert (result.snapshots, result.rows) == (2, 4)
+    assert cdc.rows() == [(1, None, None), (3, "c", 3), (4, "d", 4)]
+
+
+def test_copies_and_older_changes_that_come_again_do_nothing(cdc: CdcTable) -> None:
+    first = [("c", 1, 1, "old", 1), ("u", 2, 1, "new", 2), ("c", 3, 2, "b", 1)]
+    cdc.changes(*first)
+    cdc.upsert()
+    cdc.changes(*first, *first)
+    cdc.changes(("u", 2, 1, "new", 2))
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(1, "new", 2), (2, "b", 1)]
+
+
+def test_a_deleted_row_is_not_resurrected_by_an_older_change_in_whatever_later_batch(cdc: CdcTable) -> None:
+    cdc.changes(("c", 10, 1, "a", 1), ("c", 11, 2, "b", 1))
+    cdc.upsert()
+    cdc.changes(("u", 20, 1, "a2", 2), ("d", 30, 1, "", 0))
+    cdc.upsert()
+    assert cdc.rows() == [(2, "b", 1)]
+
+    for batch in ([("u", 20, 1, "a2", 2)], [("c", 10, 1, "a", 1), ("c", 40, 3, "c", 1)]):
+        cdc.changes(*batch)
+        cdc.upsert()
+
+    assert cdc.rows() == [(2, "b", 1), (3, "c", 1)]
+
+
+def test_a_key_that_is_inserted_again_after_its_delete_comes_back(cdc: CdcTable) -> None:
+    cdc.changes(("c", 10, 1, "a", 1), ("c", 11, 2, "b", 1))
+    cdc.upsert()
+    cdc.changes(("d", 20, 1, "", 0), ("d", 21, 2, "", 0), ("c", 22, 2, "b2", 2))
+    cdc.upsert()
+    cdc.changes(("d", 20, 1, "", 0), ("c", 30, 1, "again", 2))
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(1, "again", 2), (2, "b2", 2)]
+
+
+def test_a_key_change_with_one_lsn_moves_the_row(cdc: CdcTable) -> None:
+    cdc.changes(("c", 1, 10, "alice", 1))
+    cdc.upsert()
+    fake_before = {"id": 10, "name": "", "n": 0}
+    after = {"id": 11, "name": "alice", "n": 1}
+    cdc.commit(Change("d", 5, fake_before, order=1), Change("c", 5, after, order=2))
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(11, "alice", 1)]
+
+
+def test_an_unchanged_toast_value_keeps_what_the_base_table_has(cdc: CdcTable) -> None:
+    cdc.changes(("c", 1, 1, "long one", 1), ("c", 2, 2, "long two", 1), ("c", 3, 3, "long three", 1))
+    cdc.upsert()
+    cdc.changes(
+        ("u", 4, 1, UNAVAILABLE, 2),
+        # the real value is in the middle of the batch
+        ("u", 5, 2, UNAVAILABLE, 2),
+        ("u", 6, 2, "longer two", 3),
+        ("u", 7, 2, UNAVAILABLE, 4),
+        # a real NULL is a value, too
+        ("u", 8, 3, None, 2),
+        ("u", 9, 3, UNAVAILABLE, 3),
+        ("c", 10, 4, "long four", 1),
+        ("u", 11, 4, UNAVAILABLE, 2),
+    )
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(1, "long one", 2), (2, "longer two", 4), (3, None, 3), (4, "long four", 2)]
+
+
+def test_toast_values_are_found_on_the_first_run_and_told_apart_from_lost_ones(cdc: CdcTable) -> None:
+    cdc.changes(("c", 1, 1, "long", 1), ("u", 2, 1, UNAVAILABLE, 2), ("u", 3, 2, UNAVAILABLE, 2))
+
+    cdc.upsert()
+
+    # The log never had the value of the second row: the placeholder says so.
+    assert cdc.rows() == [(1, "long", 2), (2, UNAVAILABLE, 2)]
+
+
+def test_composite_keys_and_odd_column_names(spark, catalog: CatalogConfig) -> None:
+    columns = {"order": LongType(), "line no": StringType(), "it's `a`": IntegerType()}
+    cdc = CdcTable(spark, catalog, new_name(), columns, primary_key=("order", "line no"))
+    cdc.changes(("c", 1, 1, "a", 1), ("c", 2, 1, "b", 2), ("c", 3, 2, "a", 3))
+    cdc.upsert()
+    cdc.changes(("u", 4, 1, "b", 20), ("d", 5, 2, "a", 0), ("c", 6, 2, "b", 4))
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(1, "a", 1), (1, "b", 20), (2, "b", 4)]
+    assert [str(field.transform) for field in cdc.base().spec().fields] == ["bucket[4]", "bucket[4]"]
+
+
+def test_nullable_keys_are_matched_where_the_base_table_lets_them_be_null(
+    spark, catalog: CatalogConfig
+) -> None:
+    cdc = CdcTable(spark, catalog, new_name())
+    cdc.sql("CREATE TABLE {base} (id bigint, name string, n int) USING iceberg")
+    cdc.changes(("c", 1, None, "nobody", 1), ("c", 2, 1, "a", 1))
+    cdc.upsert()
+    cdc.changes(("u", 3, None, "nobody", 2), ("d", 4, 1, "", 0))
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(None, "nobody", 2)]
+
+
+def test_soft_deletes_mark_the_row_and_keep_its_values(spark, catalog: CatalogConfig) -> None:
+    cdc = CdcTable(spark, catalog, new_name(), deletes="soft")
+    cdc.changes(("c", 1, 1, "a", 1), ("c", 2, 2, "b", 1))
+    cdc.upsert()
+    cdc.changes(("d", 3, 1, "", 0), ("c", 4, 3, "c", 1), ("d", 5, 3, "", 0), ("d", 6, 4, "", 0))
+    cdc.upsert()
+    cdc.changes(("c", 1, 1, "a", 1), ("c", 7, 2, "b2", 2))
+
+    cdc.upsert()
+
+    rows = cdc.sql("SELECT id, name, n, _is_deleted FROM {base} ORDER BY id")
+    assert [tuple(row) for row in rows] == [
+        (1, "a", 1, True),
+        (2, "b2", 2, False),
+        (3, "c", 1, True),
+        (4, None, None, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [(("t", 9, 1, None, None), "'t'|operation t"), (("u", 9, None, "x", 1), "key column 'id'")],
+)
+def test_what_cannot_be_merged_is_refused_and_the_base_table_untouched(cdc: CdcTable, change, text) -> None:
+    cdc.changes(("c", 1, 1, "a", 1))
+    cdc.upsert()
+    cdc.changes(change)
+
+    with pytest.raises(ChangeRefusedError, match=text):
+        cdc.upsert()
+
+    assert cdc.rows() == [(1, "a", 1)]
+    assert list(cdc.base().refs()) == ["main"]
+
+
+def test_columns_that_others_added_to_the_base_table_keep_their_values(cdc: CdcTable) -> None:
+    cdc.changes(("c", 1, 1, "a", 1), ("c", 2, 2, "b", 1))
+    cdc.upsert()
+    cdc.sql("ALTER TABLE {base} ADD COLUMN note string")
+    cdc.sql("UPDATE {base} SET note = 'mine' WHERE id = 1")
+    cdc.changes(("u", 3, 1, "a2", 2))
+
+    cdc.upsert()
+
+    assert [tuple(row) for row in cdc.sql("SELECT id, name, note FROM {base} ORDER BY id")] == [
+        (1, "a2", "mine"),
+        (2, "b", None),
+    ]
