@@ -1,6 +1,7 @@
 """`python -m demo`: real flights become final hours that a waiting consumer is released by."""
 
 import argparse
+import contextlib
 import shutil
 import signal
 import sys
@@ -24,7 +25,7 @@ _PLAIN_WIDTH = 120
 
 
 def main() -> int:
-    """Returns the exit code: 0 if all checks passed, 1 if not or if a part failed, 130 after Ctrl-C."""
+    """Returns the exit code: 0 if all checks passed, 1 if not or if a part failed, 130 if interrupted."""
     settings = _settings()
     console = Console()
     if not console.is_terminal:
@@ -38,8 +39,7 @@ def main() -> int:
             passed = demo.run()
             if settings.keep:
                 demo.print_addresses()
-                while True:
-                    time.sleep(1)
+                _wait_for_interrupt()
     except (LocalStackError, FinalizationError) as error:
         console.print(Text.assemble(("The demo failed. ", "bold red"), str(error)), soft_wrap=True)
         return 1
@@ -85,6 +85,12 @@ def _speed(text: str) -> float:
     if not 1 <= speed <= 100_000:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 100000")
     return speed
+
+
+def _wait_for_interrupt() -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(1)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

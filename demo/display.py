@@ -108,7 +108,9 @@ def progress_line(view: View) -> str:
 
 def render(view: View) -> RenderableType:
     """Draws a view."""
-    parts: list[RenderableType] = [_progress(view), "", _stages(view), "", _hours(view), "", _legend()]
+    consumer = Text.assemble("consumer     ", (view.consumer, "magenta"))
+    parts: list[RenderableType] = [_progress(view), "", _stages(view), consumer, ""]
+    parts += [_hours(view), "", _legend()]
     if view.notes:
         parts += [
             "",
@@ -143,7 +145,6 @@ def _stages(view: View) -> RenderableType:
         "base table", f"{base.rows:,}", "rows", _watermark(base, "green"), amount(base.commits, "commit")
     )
     stages.add_row("", "", "", Text(f"{amount(view.hours_final, 'hour')} final", style="green"))
-    stages.add_row("consumer", "", "", Text(view.consumer, style="magenta"))
     return stages
 
 

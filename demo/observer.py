@@ -53,7 +53,8 @@ class Observer:
         hour = hour_range(self._settings.consumer_hour)
         if report is None:
             return f"waits for {hour}"
-        return f"read {hour}: {len(report.rows)} flights, {report.mean_delay:.0f} minutes late on average"
+        late = f"{report.late_flights} left over 15 minutes late"
+        return f"read {hour}: {amount(len(report.rows), 'flight')}, {late}"
 
     def _note(self, view: View) -> None:
         previous = self._previous

@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import psutil
@@ -39,12 +40,21 @@ def processes_of(directory: Path) -> list[str]:
 @pytest.mark.integration
 def test_flights_become_final_hours_that_release_the_consumer(tmp_path):
     directory = tmp_path / "demo"
-    demo, output = start(directory)
+    demo, output = start(directory, "--keep")
     try:
-        code = demo.wait(RUN_TIMEOUT_S)
+        wait_until(
+            lambda: "Everything still runs" in output.read_text() or demo.poll() is not None,
+            RUN_TIMEOUT_S,
+            "the demo has checked itself",
+        )
+        text = output.read_text()
+        page = re.search(r"Flink's web page +(\S+)", text)
+        assert page is not None, text
+        assert b"Apache Flink" in urllib.request.urlopen(page[1], timeout=10).read()
+        demo.send_signal(signal.SIGINT)
+        code = demo.wait(STOP_TIMEOUT_S)
     finally:
         demo.kill()
-    text = output.read_text()
     assert code == 0, text
     assert "5 of 5 checks passed" in text
     assert int(re.search(r"hours final +(\d+)", text[text.index("changes in") :])[1]) >= 4
