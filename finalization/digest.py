@@ -7,8 +7,10 @@ the one before, and its weight. All numbers are unsigned LEB128 varints, all tim
 
 import binascii
 from base64 import b64decode, b64encode
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -24,7 +26,7 @@ VERSION = 1
 _KEEP_CENTROIDS = 1e-15
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Digest:
     """Exact bounds, and (mean in ms, weight) centroids in strictly ascending order."""
 
@@ -49,24 +51,31 @@ class Digest:
         return self._bounded(self.to_tdigest().percentile(percent))
 
     def fast_percentile(self, percent: float) -> int:
-        """Equal to `percentile`, but reads the centroids once instead of building the package's tree.
-
-        That makes it about fifty times faster; a backtest asks for hundreds of thousands of percentiles.
-        """
-        min_ms = self.min_ms
+        """Equal to `percentile`, without the package's tree: a backtest asks hundreds of thousands of times."""
+        positions, offsets = self._positions
         wanted = percent / 100.0 * self.weight
-        left, left_weight = self.centroids[0]
-        seen = left_weight / 2
-        for right, right_weight in self.centroids[1:]:
-            step = (right_weight + left_weight) / 2.0
-            if wanted < seen + step:
-                after, before = wanted - seen, seen + step - wanted
-                return self._bounded(((left - min_ms) * before + (right - min_ms) * after) / (after + before))
-            seen += step
-            left, left_weight = right, right_weight
-        return self._bounded(left - min_ms)
+        right = bisect_right(positions, wanted)
+        if (
+            right == 0
+        ):  # the package goes on with the first step's slope; below a single centroid there is none
+            right = 1
+        if right >= len(positions):
+            return self._bounded(offsets[-1])
+        after, before = wanted - positions[right - 1], positions[right] - wanted
+        return self._bounded((offsets[right - 1] * before + offsets[right] * after) / (before + after))
 
-    @property
+    @cached_property
+    def _positions(self) -> tuple[list[float], list[int]]:
+        """How many records lie before each centroid's middle, and its offset from the minimum."""
+        positions: list[float] = []
+        seen = last = 0.0
+        for _, weight in self.centroids:
+            seen += (last + weight) / 2.0
+            positions.append(seen)
+            last = weight
+        return positions, [mean - self.min_ms for mean, _ in self.centroids]
+
+    @cached_property
     def weight(self) -> int:
         """The number of event times."""
         return sum(weight for _, weight in self.centroids)
