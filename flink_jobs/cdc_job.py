@@ -112,7 +112,8 @@ def insert_dead_letters(pipeline: Pipeline) -> str:
 def _insert(pipeline: Pipeline, table: str, values: Mapping[str, str], condition: str) -> str:
     target = ".".join(identifier(part) for part in [pipeline.catalog.name, *table.split(".")])
     columns = ", ".join(identifier(name) for name in values)
-    return f"INSERT INTO {target} ({columns}) SELECT {', '.join(values.values())} FROM {SOURCE} WHERE {condition}"
+    selected = ", ".join(values.values())
+    return f"INSERT INTO {target} ({columns}) SELECT {selected} FROM {SOURCE} WHERE {condition}"
 
 
 def identifier(name: str) -> str:

@@ -31,12 +31,12 @@ def create_environment(config: Mapping[str, str]) -> TableEnvironment:
     """Create a streaming table environment.
 
     Args:
-        config: Flink configuration; it is set before the environment exists, as checkpoint and restore keys need.
+        config: Flink configuration; set before the environment exists, as checkpoint and restore keys need.
 
     Raises:
         ConfigurationError: if a jar is missing.
     """
-    # Hadoop's classes and the catalog's driver must be on the JVM's own class path, set up when Python starts it.
+    # Hadoop's classes and the catalog's driver must be on the JVM's own class path from its start.
     os.environ.setdefault(_HADOOP_VARIABLE, class_path("hadoop"))
     os.environ.setdefault(_LOGGING_VARIABLE, str(_LOGGING))
 

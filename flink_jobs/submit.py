@@ -66,8 +66,8 @@ def submit(
 
     Args:
         cluster: `host:port` of a running cluster's REST address; None runs Flink in this process.
-        restore: a checkpoint or savepoint to go on from; `latest` takes the newest kept checkpoint of the pipeline's
-            directory, if there is one; None starts from the topics' beginning.
+        restore: a checkpoint or savepoint to go on from; `latest` takes the newest kept checkpoint of the
+            pipeline's directory, if there is one; None starts from the topics' beginning.
         config: more Flink configuration; wins over what the pipeline says.
 
     Raises:

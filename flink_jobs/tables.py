@@ -37,10 +37,10 @@ PARTITION_FIELD = "_event_hour"
 
 
 def ensure_tables(catalog: Catalog, pipeline: Pipeline) -> None:
-    """Create the CDC and the dead-letter table where they are missing, and add columns that the file names anew.
+    """Create the CDC and the dead-letter table where they are missing; add columns that the file names anew.
 
-    The policy of the pipeline file is written into the CDC table's properties where the table has no value of its own:
-    what `finalization policy apply` set there stays.
+    The policy of the pipeline file is written into the CDC table's properties where the table has no value of
+    its own: what `finalization policy apply` set there stays.
 
     Raises:
         ConfigurationError: if the CDC table has a column of another type than the file says.
@@ -104,8 +104,8 @@ def _add_columns(table: Table, wanted: Schema) -> None:
     for field in wanted.fields:
         if field.name in existing and existing[field.name] != field.field_type:
             raise ConfigurationError(
-                f"columns.{field.name} is {field.field_type}, but the table {'.'.join(table.name())} has it as "
-                f"{existing[field.name]}; give it the table's type, or widen the table's column first"
+                f"columns.{field.name} is {field.field_type}, but the table {'.'.join(table.name())} has it "
+                f"as {existing[field.name]}; give it the table's type, or widen the table's column first"
             )
     added = [field for field in wanted.fields if field.name not in existing]
     if added:

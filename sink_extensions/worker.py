@@ -1,7 +1,8 @@
-"""The Python process beside the committer: runs one commit processor for the sink (`python -m sink_extensions.worker`).
+"""The Python process beside the committer, which runs one commit processor for the sink.
 
-The sink starts it with the class as `package.module:Class`, writes a secret as the first line of its standard input,
-and reads the port from its standard output. It ends when its standard input closes, so it never outlives the sink.
+The sink starts `python -m sink_extensions.worker package.module:Class`, writes a secret as the first line of
+its standard input, and reads the port from its standard output. It ends when its standard input closes, so it
+never outlives the sink.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def load_processor(target: str) -> CommitProcessor:
     """Import `package.module:Class` and make an instance.
 
     Raises:
-        ValueError: if the target has another form, names no class, or the class lacks a method of a processor.
+        ValueError: if the target has another form or names no class, or the class lacks a method.
     """
     module_name, _, class_name = target.partition(":")
     if not module_name or not class_name:
@@ -75,7 +76,7 @@ class BridgedCommitContext:
         self._java.setSnapshotProperty(key, value)
 
     def compare_and_set_properties(self, updates: Mapping[str, str]) -> bool:
-        """Set table properties if the table is still the pinned one; False, with nothing written, if it changed."""
+        """Set table properties if the table is still the pinned one; False, nothing written, if not."""
         return bool(self._java.compareAndSetProperties(json.dumps(dict(updates))))
 
     def refresh(self) -> None:

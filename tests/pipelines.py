@@ -17,6 +17,8 @@ from finalization.pipeline import Pipeline, load
 from local_stack.process import Child
 
 FIXTURES = Path(__file__).parent / "fixtures"
+FINALIZATION = Path(sys.executable).with_name("finalization")
+"""The command line, as it is installed beside the interpreter that runs the tests."""
 
 
 @dataclass
@@ -68,7 +70,7 @@ class PipelineCase:
 
     def job(self, *arguments: str) -> Child:
         """The job as a process, not started."""
-        command = [Path(sys.executable).with_name("finalization"), "run", str(self.file), *arguments]
+        command = [FINALIZATION, "run", str(self.file), *arguments]
         return Child(f"job {self.pipeline.name}", command, self.directory / "log" / "job.log")
 
     def table(self, name: str) -> Any:
