@@ -120,7 +120,7 @@ def test_every_file_that_is_mounted_or_built_from_exists_and_every_volume_is_dec
 
 def test_dockerfiles_copy_what_exists():
     for dockerfile in DOCKER.glob("*Dockerfile"):
-        for sources in re.findall(r"^COPY (?!--from)(.*) \S+$", dockerfile.read_text(), re.MULTILINE):
+        for sources in re.findall(r"^COPY (?!--from)(?:--\S+ )*(.*) \S+$", dockerfile.read_text(), re.MULTILINE):
             assert all((ROOT / source).exists() for source in sources.split())
 
 
