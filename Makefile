@@ -7,6 +7,9 @@ PYTHON ?= python3.11
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+AIRFLOW_VENV := .venv-airflow
+AIRFLOW_PY := $(AIRFLOW_VENV)/bin/python
+AIRFLOW_READY := $(AIRFLOW_VENV)/.ready
 JAR := sink_extensions/java/target/.built
 JAR_SETS := flink hadoop spark kafka
 JAR_STAMPS := $(JAR_SETS:%=build/jars/%/.fetched)
@@ -25,8 +28,9 @@ demo: setup jar jars ## a real database's changes become finalized hours that a 
 	$(PY) -m demo --days $(DAYS) --speed $(SPEED) $(if $(filter 1,$(KEEP)),--keep)
 
 .PHONY: test
-test: setup jar jars ## every test: Java, unit, integration on the real parts
+test: setup airflow-env jar jars ## every test: Java, unit, integration on the real parts, a real Airflow
 	$(PY) -m pytest
+	$(AIRFLOW_PY) -m pytest --confcutdir=tests/sensors tests/sensors
 
 .PHONY: lint
 lint: setup ## formatting, lint rules, types
@@ -71,12 +75,29 @@ $(READY): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
 	$(VENV)/bin/uv pip install -q --python $(PY) --no-deps -r requirements/bootstrap.txt -e .
 	@touch $@
 
+.PHONY: airflow-env
+airflow-env: setup $(AIRFLOW_READY) ## make Airflow's own Python environment in .venv-airflow
+
+$(AIRFLOW_READY): requirements/airflow.txt sensors/pyproject.toml pyproject.toml
+	@echo "Making Airflow's environment in $(AIRFLOW_VENV) (about 0.5 GB, a minute or two the first time)"
+	test -x $(AIRFLOW_PY) || $(PYTHON) -m venv $(AIRFLOW_VENV)
+	$(VENV)/bin/uv pip sync -q --python $(AIRFLOW_PY) requirements/airflow.txt
+	$(VENV)/bin/uv pip install -q --python $(AIRFLOW_PY) --no-deps -e . -e ./sensors
+	@touch $@
+
+.PHONY: test-airflow
+test-airflow: airflow-env ## the sensors' tests in a real Airflow (part of make test)
+	$(AIRFLOW_PY) -m pytest --confcutdir=tests/sensors tests/sensors
+
 .PHONY: requirements
 requirements: check-python ## pin the dependencies of pyproject.toml anew (no index addresses are written)
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install -q -r requirements/bootstrap.txt
 	$(VENV)/bin/uv pip compile -q --all-extras --python-version 3.11 --no-annotate --no-header \
 		--no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/dev.txt
+	$(VENV)/bin/uv pip compile -q --python-version 3.11 --no-annotate --no-header \
+		--no-emit-index-url --no-emit-find-links --no-emit-package iceberg-finalization \
+		--no-emit-package airflow-provider-iceberg-finalization requirements/airflow.in -o requirements/airflow.txt
 
 .PHONY: check-python
 check-python:

@@ -1,0 +1,1 @@
+"""Airflow sensors and triggers that wait for final partitions of Apache Iceberg tables."""
