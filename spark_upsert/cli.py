@@ -48,13 +48,7 @@ def upsert_command(
     ] = None,
 ) -> None:
     """Merge a pipeline's CDC table into its base table: rows and watermark become visible together."""
-    if full and max_snapshots is not None:
-        raise ConfigurationError("--full publishes everything by one commit: leave out --max-snapshots")
-    if dry_run and every is not None:
-        raise ConfigurationError(
-            "--dry-run writes nothing, so repeating it says nothing new: leave out --every"
-        )
-    interval_s = None if every is None else _seconds(every)
+    interval_s, settings = check_options(every, max_snapshots, full, dry_run, spark_settings or [])
     pipeline = load(pipeline_file)
     job = UpsertJob.from_pipeline(pipeline)
 
@@ -62,7 +56,7 @@ def upsert_command(
     from spark_upsert.session import create_session
     from spark_upsert.upsert import preview
 
-    spark = create_session(pipeline.catalog, _pairs(spark_settings or []))
+    spark = create_session(pipeline.catalog, settings)
     try:
         if dry_run:
             print(f"{job.base}: {runner.describe(preview(spark, job, rebuild=full))}")
@@ -83,6 +77,17 @@ def upsert_command(
             )
     finally:
         spark.stop()
+
+
+def check_options(
+    every: str | None, max_snapshots: int | None, full: bool, dry_run: bool, spark_settings: list[str]
+) -> tuple[float | None, dict[str, str]]:
+    """Returns the interval in seconds and the Spark settings. Raises ConfigurationError."""
+    if full and max_snapshots is not None:
+        raise ConfigurationError("--full publishes everything by one commit: leave out --max-snapshots")
+    if dry_run and every is not None:
+        raise ConfigurationError("--dry-run writes nothing, so once is enough: leave out --every")
+    return (None if every is None else _seconds(every)), _pairs(spark_settings)
 
 
 def _stop_on_signals(say: Callable[[str], None]) -> Event:

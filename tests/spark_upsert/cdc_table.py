@@ -38,7 +38,7 @@ LOG_COLUMNS: dict[str, IcebergType] = {
     "_source_ts": TimestamptzType(),
     "_position": StringType(),
     "_topic": StringType(),
-    "_partition": IntegerType(),
+    "_kafka_partition": IntegerType(),
     "_offset": LongType(),
     "_ingested_at": TimestamptzType(),
 }
@@ -159,7 +159,7 @@ class CdcTable:
             "_source_ts": EVENT_TIME,
             "_position": position(change.lsn, change.order),
             "_topic": "demo.public.t",
-            "_partition": 0,
+            "_kafka_partition": 0,
             "_offset": self._offset,
             "_ingested_at": EVENT_TIME,
         }

@@ -20,7 +20,7 @@ def test_compaction_of_the_cdc_table_is_passed_over(cdc: CdcTable) -> None:
     cdc.sql(
         f"CALL ice.system.rewrite_data_files(table => '{cdc.job.cdc}', options => map('rewrite-all', 'true'))"
     )
-    assert cdc.catalog.load_table(cdc.job.cdc).current_snapshot().summary.operation == "replace"
+    assert cdc.catalog.load_table(cdc.job.cdc).current_snapshot().summary.operation.value == "replace"
 
     result = cdc.upsert()
 
@@ -71,7 +71,7 @@ def test_another_table_under_the_cdc_tables_name_is_refused_until_a_rebuild(cdc:
     cdc.upsert(rebuild=True)
 
     assert cdc.rows() == [(7, "new", 1)]
-    # The old watermark spoke for other rows: the base table's is never above that of the log it was made from.
+    # The old watermark spoke for other rows: the base table's is never above that of the log it comes from.
     assert cdc.properties()["finalization.watermark"] == NINE
 
 

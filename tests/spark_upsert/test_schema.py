@@ -79,3 +79,15 @@ def test_a_log_without_its_own_columns_is_refused(cdc: CdcTable) -> None:
 
     with pytest.raises(SchemaRefusedError, match="has no column _position"):
         cdc.upsert()
+
+
+def test_a_log_column_whose_name_iceberg_reserves_is_left_alone(cdc: CdcTable) -> None:
+    with cdc.catalog.load_table(cdc.job.cdc).update_schema() as update:
+        update.add_column("_partition", IntegerType())
+    cdc.changes(("c", 1, 1, "a", 1))
+    cdc.upsert()
+    cdc.changes(("u", 2, 1, "a2", 2))
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(1, "a2", 2)]
