@@ -22,8 +22,8 @@ from finalization.watermark import believable_source_watermark, rank_quantile
 class PastCommit:
     """A commit; `facts` None: someone else wrote, and what lies before does not count after it.
 
-    `is_snapshot` is False for a checkpoint without records that made no snapshot: it does not count towards X, but
-    still tells how far the source is read.
+    `is_snapshot` is False for a checkpoint without records that made no snapshot: it does not count towards
+    X, but still tells how far the source is read.
     """
 
     timestamp_ms: int

@@ -1,6 +1,6 @@
 """The only module that imports pyiceberg: opens catalogs, reads tables, writes table properties."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from difflib import get_close_matches
@@ -17,6 +17,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     RESTError,
 )
+from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import SnapshotRefType
@@ -42,6 +43,7 @@ from finalization.times import to_datetime
 
 if TYPE_CHECKING:
     from finalization.pipeline import Pipeline
+    from finalization.scan import DataFile
 
 _PROPERTY_ATTEMPTS = 20
 
@@ -124,6 +126,17 @@ class FinalizationClient:
                 names += [".".join(identifier) for identifier in self.catalog.list_tables(namespace)]
                 waiting += [inner for inner in self.catalog.list_namespaces(namespace) if inner != namespace]
         return sorted(set(names))
+
+    def data_files(self, table: str, column: str) -> "list[DataFile]":
+        """The table's data files, each with a way to read the event times of one column from it.
+
+        Raises ConfigurationError for a column that is not there or holds no timestamps.
+        """
+        loaded = self._load(table)
+        if str(to_state(table, loaded.metadata).columns.get(column)) not in ("timestamp", "timestamptz"):
+            raise ConfigurationError(f"--scan reads timestamps; {column} of {table} is none")
+        with _reaching(self.catalog.name, table):
+            return list(_data_files(loaded, column))
 
     def set_properties(self, table: str, updates: Mapping[str, str], removals: tuple[str, ...] = ()) -> None:
         """Sets and removes properties, whoever else writes the table meanwhile; other keys stay as they are.
@@ -256,9 +269,26 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 
 
-OpenClient = Callable[[], FinalizationClient]
+def _data_files(table: Table, column: str) -> "Iterator[DataFile]":
+    from pyiceberg.io.pyarrow import ArrowScan
 
+    from finalization.scan import DataFile
 
-def opener(source: "CatalogConfig | Pipeline | str", properties: Mapping[str, str]) -> OpenClient:
-    """Opens the same catalog later, or in another process."""
-    return partial(FinalizationClient.open, source, properties)
+    metadata, io = table.metadata, table.io
+    schema = metadata.schema().select(column)
+    committed = {snapshot.snapshot_id: snapshot.timestamp_ms for snapshot in metadata.snapshots}
+    entries = table.inspect.entries().select(["snapshot_id", "data_file"]).to_pylist()
+    added_by = {entry["data_file"]["file_path"]: entry["snapshot_id"] for entry in entries}
+
+    def read(task: Any) -> list[int | None]:
+        rows = ArrowScan(metadata, io, schema, AlwaysTrue()).to_table([task])
+        for name in column.split("."):
+            rows = (
+                rows[name] if name in getattr(rows, "column_names", ()) else rows.combine_chunks().field(name)
+            )
+        return [None if value is None else value // 1000 for value in rows.cast("int64").to_pylist()]
+
+    for task in table.scan(selected_fields=(column,)).plan_files():
+        snapshot_id = added_by.get(task.file.file_path)
+        if snapshot_id in committed:
+            yield DataFile(snapshot_id, committed[snapshot_id], partial(read, task))

@@ -51,7 +51,7 @@ class Digest:
         return self._bounded(self.to_tdigest().percentile(percent))
 
     def fast_percentile(self, percent: float) -> int:
-        """Equal to `percentile`, without the package's tree: a backtest asks hundreds of thousands of times."""
+        """Equal to `percentile`, without the package's tree: a backtest asks very many times."""
         positions, offsets = self._positions
         wanted = percent / 100.0 * self.weight
         right = bisect_right(positions, wanted)

@@ -12,7 +12,7 @@ from finalization.exceptions import FinalizationError
 GROUP = "finalization.commands"
 """Each entry point is a function `register(app: typer.Typer) -> None`."""
 
-_OWN = ("status", "history", "wait")
+_OWN = ("status", "history", "wait", "late", "policy", "backtest", "export")
 
 
 def create_app(plugins: list[EntryPoint] | None = None) -> typer.Typer:

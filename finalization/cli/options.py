@@ -1,7 +1,9 @@
 """Options that several commands share, and the catalog they name. The catalog's library loads late."""
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,7 @@ from finalization.exceptions import ConfigurationError
 from finalization.times import parse_instant, parse_interval, to_millis
 
 if TYPE_CHECKING:
-    from finalization.catalog import FinalizationClient, OpenClient
+    from finalization.catalog import FinalizationClient
     from finalization.pipeline import Pipeline
 
 PipelineOption = Annotated[
@@ -43,16 +45,22 @@ def pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     return result
 
 
-def opener(pipeline: Path | None, catalog: str | None, properties: list[str] | None) -> "OpenClient":
-    """How to open the catalog that the options name; nothing is opened yet. Raises ConfigurationError."""
-    from finalization.catalog import opener as make_opener
+def opener(
+    pipeline: Path | None, catalog: str | None, properties: list[str] | None
+) -> "Callable[[], FinalizationClient]":
+    """How to open the catalog that the options name, here or in another process; nothing is opened yet.
+
+    Raises ConfigurationError.
+    """
+    from finalization.catalog import FinalizationClient
 
     extra = pairs(properties, "--property")
     if pipeline is not None and catalog is not None:
         raise ConfigurationError("--pipeline and --catalog each name a catalog; give one of them")
     if pipeline is not None:
-        return make_opener(load_pipeline(pipeline).catalog, extra)
-    return make_opener(catalog or os.environ.get("PYICEBERG_CATALOG") or "default", extra)
+        return partial(FinalizationClient.open, load_pipeline(pipeline).catalog, extra)
+    name = catalog or os.environ.get("PYICEBERG_CATALOG") or "default"
+    return partial(FinalizationClient.open, name, extra)
 
 
 def open_client(
