@@ -163,7 +163,8 @@ def _hours(view: View) -> RenderableType:
     )
     first = view.start.replace(hour=0)
     days = (view.end - first).days + 1
-    for number in range(max(0, days - _MOST_DAYS), days):
+    shown = min(days, max(_MOST_DAYS, (view.clock - first).days + 2))
+    for number in range(max(0, shown - _MOST_DAYS), shown):
         day = first + timedelta(days=number)
         grid.add_row(
             f"{day:%a %d %b}", Text.assemble(*(_cell(view, day + hour * HOUR) for hour in range(24)))

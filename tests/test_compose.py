@@ -8,9 +8,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import typer
 import yaml
 
 from demo.database import COLUMNS, EVENT_TIME, KEY, SCHEMA, TABLE
+from finalization.cli.app import create_app
 from finalization.pipeline import Pipeline, loads
 from local_stack.connect import debezium_source
 from local_stack.postgres import Postgres
@@ -120,7 +122,9 @@ def test_every_file_that_is_mounted_or_built_from_exists_and_every_volume_is_dec
 
 def test_dockerfiles_copy_what_exists():
     for dockerfile in DOCKER.glob("*Dockerfile"):
-        for sources in re.findall(r"^COPY (?!--from)(?:--\S+ )*(.*) \S+$", dockerfile.read_text(), re.MULTILINE):
+        for sources in re.findall(
+            r"^COPY (?!--from)(?:--\S+ )*(.*) \S+$", dockerfile.read_text(), re.MULTILINE
+        ):
             assert all((ROOT / source).exists() for source in sources.split())
 
 
@@ -188,6 +192,12 @@ def test_jobs_run_the_pipeline_file_that_is_mounted(name):
     mounted = [volume.split(":")[1] for volume in SERVICES[name]["volumes"]]
     assert command[0] == "finalization"
     assert command[2] in mounted
+
+
+@pytest.mark.parametrize("name", ["cdc-job", "spark-upsert"])
+def test_the_command_line_takes_the_jobs_options(name):
+    _, command, *arguments = SERVICES[name]["command"]
+    typer.main.get_group(create_app()).commands[command].make_context(command, arguments)
 
 
 def test_versions_agree_with_the_jars_the_code_is_tested_with():

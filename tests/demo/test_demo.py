@@ -63,8 +63,8 @@ def test_flights_become_final_hours_that_release_the_consumer(tmp_path):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_demo_and_all_it_started(tmp_path, number):
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_signal_ends_the_demo_and_all_it_started(tmp_path, number, expected):
     directory = tmp_path / "demo"
     demo, output = start(directory)
     try:
@@ -78,7 +78,7 @@ def test_a_signal_ends_the_demo_and_all_it_started(tmp_path, number):
         code = demo.wait(STOP_TIMEOUT_S)
     finally:
         demo.kill()
-    assert code == 130, output.read_text()
+    assert code == expected, output.read_text()
     wait_until(lambda: processes_of(directory) == [], STOP_TIMEOUT_S, "every process is gone")
 
 

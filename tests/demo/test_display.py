@@ -70,6 +70,20 @@ def test_the_panel_shows_every_hour_of_every_day(view):
     assert third.count("·") == 9
 
 
+@pytest.mark.parametrize(
+    ("clock", "days"),
+    [
+        (at(1, 11), range(1, 8)),
+        (at(7, 1), range(2, 9)),
+        (at(20, 1), range(15, 22)),
+        (at(31, 1), range(25, 32)),
+    ],
+)
+def test_a_long_run_shows_the_week_around_the_clock(view, clock, days):
+    text = text_of(replace(view, clock=clock, end=at(31, 12), notes=()))
+    assert [day for day in range(1, 32) if f"{day:02d} Jan" in text] == list(days)
+
+
 def test_the_panel_fits_before_anything_has_come(view):
     nothing = TableView()
     empty = replace(view, cdc=nothing, base=nothing, counts=Counts(), changes=0, clock=view.start, notes=())
