@@ -1,6 +1,7 @@
 """Ties a server's life to the program that started it.
 
-Run by `local_stack.process` as `python -IS guard.py --signal N --grace S [--uid U --gid G] -- COMMAND ...`.
+Run by `local_stack.process` as
+`python -IS guard.py --signal N --grace S [--uid U --gid G] [--remove FOLDER] -- COMMAND ...`.
 The guard starts COMMAND in a process group of its own, writes its pid to standard output, and ends the whole
 group once its own standard input is closed. The system closes it for us when the starting program ends in
 whatever way, kill -9 included, so nothing is left behind. Standard library only: it runs without the
@@ -12,6 +13,7 @@ import contextlib
 import ctypes
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +45,8 @@ def main() -> int:
     print(child.pid, flush=True)
     _wait_for_end(child, wake_reader)
     _end_group(child, options.signal, options.grace)
+    if options.remove is not None:
+        shutil.rmtree(options.remove, ignore_errors=True)
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
 
 
@@ -52,6 +56,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--grace", type=float, default=10.0)
     parser.add_argument("--uid", type=int)
     parser.add_argument("--gid", type=int)
+    parser.add_argument("--remove", help="a folder to remove when all is over")
     parser.add_argument("command", nargs="+")
     return parser.parse_args()
 

@@ -35,7 +35,7 @@ class Postgres:
 
     Its files and log are in `directory`. PostgreSQL refuses to run as root: then it runs as an unprivileged
     user, and if that user cannot reach `directory` or the binaries, they live in a temporary folder that
-    `stop()` removes.
+    goes when the server ends.
     """
 
     user = "postgres"
@@ -66,6 +66,7 @@ class Postgres:
             cwd=Path("/"),
             stop_signal=signal.SIGINT,  # PostgreSQL's "fast" shutdown
             user=self._account,
+            remove_at_end=self._temporary,
         ).start()
         try:
             self._child.wait_ready(self._answers, _START_TIMEOUT_S)
@@ -78,7 +79,7 @@ class Postgres:
         """Ends the server; a cluster in a temporary folder is removed."""
         if self._child is not None:
             self._child.stop()
-        if self._temporary is not None:
+        if self._temporary is not None:  # still there only if the server was never started
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._temporary = None
 

@@ -23,6 +23,7 @@ class Child:
 
     - `stop_signal`: what asks the process to stop; after `grace_s` seconds its group is killed.
     - `user`: (uid, gid) to run as, when this program may change it.
+    - `remove_at_end`: a folder that goes when the process ended, also after kill -9 of this program.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Child:
         stop_signal: int = signal.SIGTERM,
         grace_s: float = 10.0,
         user: tuple[int, int] | None = None,
+        remove_at_end: Path | None = None,
     ) -> None:
         self.name = name
         self.log = log
@@ -45,6 +47,7 @@ class Child:
         self._stop_signal = stop_signal
         self._grace_s = grace_s
         self._user = user
+        self._remove_at_end = remove_at_end
         self._guard: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
 
@@ -57,6 +60,8 @@ class Child:
         guard += ["--grace", str(self._grace_s)]
         if self._user is not None:
             guard += ["--uid", str(self._user[0]), "--gid", str(self._user[1])]
+        if self._remove_at_end is not None:
+            guard += ["--remove", str(self._remove_at_end)]
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._guard = subprocess.Popen(

@@ -48,7 +48,7 @@ def test_flights_become_final_hours_that_release_the_consumer(tmp_path):
             "the demo has checked itself",
         )
         text = output.read_text()
-        page = re.search(r"Flink's web page +(\S+)", text)
+        page = re.search(r"Flink's web page +(http\S+)", text)
         assert page is not None, text
         assert b"Apache Flink" in urllib.request.urlopen(page[1], timeout=10).read()
         demo.send_signal(signal.SIGINT)

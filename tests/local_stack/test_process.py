@@ -83,6 +83,14 @@ def test_kill_9_of_the_starting_program_leaves_no_process(tmp_path):
     wait_until(lambda: not alive(pid) and not alive(int(grandchild)), 15, "the family is gone")
 
 
+def test_a_folder_can_go_with_the_process(tmp_path):
+    folder = tmp_path / "with" / "files"
+    folder.mkdir(parents=True)
+    with Child("sleeper", ["sleep", "600"], tmp_path / "log", remove_at_end=folder.parent):
+        assert folder.exists()
+    assert not folder.parent.exists()
+
+
 def test_kill_9_of_the_guard_ends_the_process(tmp_path):
     child = Child("sleeper", ["sleep", "600"], tmp_path / "log").start()
     guard = psutil.Process(child.pid).parent()
