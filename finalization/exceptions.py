@@ -33,8 +33,12 @@ class TableMissingError(FinalizationError, LookupError):
     """The catalog answered that it has no such table, or no such namespace."""
 
     def __init__(self, table: str, hint: str = "") -> None:
-        super().__init__(f"there is no table {table}" + (f"; {hint}" if hint else ""))
+        super().__init__(table, hint)  # what it is made of, so that it survives the way between processes
         self.table = table
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"there is no table {self.table}" + (f"; {self.hint}" if self.hint else "")
 
 
 class UnreadableTableError(FinalizationError):
