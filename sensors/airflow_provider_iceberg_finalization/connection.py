@@ -1,8 +1,10 @@
 """From an Airflow connection of type `iceberg` to a client of its catalog."""
 
 from airflow.providers.apache.iceberg.hooks.iceberg import IcebergHook
+from pyiceberg.exceptions import RESTError
 
 from finalization.catalog import FinalizationClient
+from finalization.exceptions import CatalogUnreachableError, ConfigurationError
 
 DEFAULT_CONNECTION = IcebergHook.default_conn_name
 
@@ -26,4 +28,9 @@ def open_client(iceberg_conn_id: str) -> FinalizationClient:
         if connection.host:
             properties["uri"] = connection.host
         return FinalizationClient.open(name, properties)
-    return FinalizationClient(hook.catalog)
+    try:
+        return FinalizationClient(hook.catalog)
+    except (OSError, RESTError) as e:  # what HTTP clients raise is an OSError
+        raise CatalogUnreachableError(f"catalog {iceberg_conn_id} cannot be reached: {e}") from e
+    except (ValueError, TypeError) as e:
+        raise ConfigurationError(f"catalog {iceberg_conn_id} cannot be opened: {e}") from e

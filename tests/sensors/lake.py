@@ -33,7 +33,8 @@ class SensorLake:
         )
         self.client = FinalizationClient(open_catalog(self.config))
         self.client.catalog.create_namespace("lake")
-        extra = self.config.pyiceberg_properties()
+        # Airflow's environment has no pyarrow: said here, pyiceberg does not look for it each time.
+        extra = {**self.config.pyiceberg_properties(), "py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
         self.connection = json.dumps({"conn_type": "iceberg", "extra": extra})
         self._ids = count(1)
 
