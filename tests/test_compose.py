@@ -174,7 +174,8 @@ def test_catalog_and_object_store_are_the_services(pipeline):
     assert environment["CATALOG_S3_ENDPOINT"] == endpoint
     assert urlsplit(endpoint).hostname in SERVICES
     assert f"-bucket={urlsplit(pipeline.catalog.warehouse).hostname}" in SERVICES["s3"]["command"]
-    airflow = json.loads(SERVICES["airflow"]["environment"]["AIRFLOW_CONN_ICEBERG_DEFAULT"])
+    connection = f"AIRFLOW_CONN_{pipeline.catalog.name.upper()}"
+    airflow = json.loads(SERVICES["airflow"]["environment"][connection])
     assert airflow["host"] == pipeline.catalog.uri
     assert airflow["extra"]["s3.endpoint"] == endpoint
 
@@ -192,6 +193,15 @@ def test_jobs_run_the_pipeline_file_that_is_mounted(name):
     mounted = [volume.split(":")[1] for volume in SERVICES[name]["volumes"]]
     assert command[0] == "finalization"
     assert command[2] in mounted
+
+
+def test_the_dags_wait_for_the_pipelines_tables(pipeline):
+    folder = next(volume.split(":")[0] for volume in SERVICES["airflow"]["volumes"] if "/dags:" in volume)
+    dags = [path.read_text() for path in (ROOT / folder).glob("*.py")]
+    tables = {table for dag in dags for table in re.findall(r'table="(.*?)"', dag)}
+    connections = {name for dag in dags for name in re.findall(r'iceberg_conn_id="(.*?)"', dag)}
+    assert tables <= {pipeline.tables.cdc, pipeline.tables.base}
+    assert connections == {pipeline.catalog.name}
 
 
 @pytest.mark.parametrize("name", ["cdc-job", "spark-upsert"])
