@@ -60,6 +60,15 @@ def by_reference(text: str) -> str:
     return text
 
 
+def webhook_url(text: str) -> str:
+    """User info and queries are where secrets hide: with them, the address must be a reference."""
+    if _REFERENCE.search(text):
+        return text
+    if not re.fullmatch(r"https?://[^@?#\s]+", text):
+        raise ValueError(text)
+    return text
+
+
 def kafka_properties(text: str) -> dict[str, str]:
     pairs = dict(pair.split("=", 1) for pair in text.split(",") if pair.strip())
     properties = {key.strip(): value.strip() for key, value in pairs.items()}

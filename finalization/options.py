@@ -14,6 +14,7 @@ from finalization.option_values import (
     sinks,
     statistic,
     text,
+    webhook_url,
 )
 from finalization.times import Granularity, parse_duration, parse_instant, parse_zone
 
@@ -203,8 +204,8 @@ OPTIONS: tuple[Option, ...] = (
         "URL",
         "Gets each alert as a JSON POST, repeated until it is taken. `${NAME}` stands for an environment "
         "variable of the committer's process.",
-        "an http(s) URL, or ${NAME} of an environment variable that holds it",
-        text,
+        "an http(s) URL without user and query, or ${NAME} of an environment variable that holds it",
+        webhook_url,
     ),
     Option(
         PREFIX + "alert-webhook-authorization",

@@ -114,7 +114,7 @@ def test_submitting_does_not_wait_for_the_receiver():
 
     delivery = AlertDelivery(make_sink=lambda name, policy: Stuck())
     for _ in range(10):
-        delivery.submit(ALERT, webhook_policy(sinks="webhook", webhook_url="http://x"))
+        delivery.submit(ALERT, webhook_policy(sinks="webhook", webhook_url="http://x/"))
     release.set()
     delivery.close(5)
 

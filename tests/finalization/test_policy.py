@@ -47,6 +47,8 @@ def test_every_typed_option_refuses_nonsense_with_its_form(option):
         ("alert-sinks", "pager"),
         ("alert-webhook-authorization", "Bearer abc"),
         ("alert-kafka-properties", "sasl.password=abc"),
+        ("alert-webhook-url", "https://me:secret@host/"),
+        ("alert-webhook-url", "ftp://host/"),
     ],
 )
 def test_a_wrong_value_is_refused_by_key_value_and_form(key, value):
