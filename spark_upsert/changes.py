@@ -42,7 +42,7 @@ def fold(sources: Sequence[str], columns: RowColumns) -> str:
     The key stays the grouping column itself: a key inside a struct would make the join shuffle the base
     table.
     """
-    order = f"struct({column(POSITION)}, {column(OFFSET)})"
+    order = f"struct({column(POSITION)}, coalesce({column(OFFSET)}, 0))"
     named = ", ".join(f"{_quoted_pair(name)}" for name in columns.plain)
     image = f"named_struct({named})" if named else "named_struct('_', true)"
     last = f"named_struct('op', {column(OP)}, 'position', {column(POSITION)}, 'time', {column(EVENT_TIME)})"

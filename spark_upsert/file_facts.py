@@ -1,13 +1,14 @@
-"""What the statistics of a batch's data files say about it, without reading a row."""
+"""What is known of a batch before it is merged: from its data files' statistics, or else by a query."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spark_upsert.exceptions import ChangeRefusedError
-from spark_upsert.iceberg import JavaTable, column, java_iterator
-from spark_upsert.job import FIRST_POSITION, POSITION, UNAVAILABLE
+from spark_upsert.iceberg import JavaTable, column, java_iterator, literal
+from spark_upsert.job import FIRST_POSITION, OP, POSITION, UNAVAILABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,13 +18,18 @@ MOST_FILES = 300
 """
 
 
-@dataclass
+@dataclass(frozen=True)
 class FileFacts:
-    """Bounds, not values seen: positions may be truncated, and a TOAST column need not hold a placeholder."""
+    """Positions are bounds, not values seen: statistics may be truncated.
+
+    `toast` are the columns that hold Debezium's placeholder. `moved` says whether an insert does: only a row
+    whose key was changed is inserted without all of its values.
+    """
 
     lowest_position: str = FIRST_POSITION
     highest_position: str | None = None
     toast: frozenset[str] = frozenset()
+    moved: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,10 +69,10 @@ class _Reader:
         return values is not None and values == self.nulls(file, name)
 
 
-def string_columns(table: JavaTable, names: tuple[str, ...]) -> frozenset[str]:
+def string_columns(table: JavaTable, names: tuple[str, ...]) -> tuple[str, ...]:
     """Those of `names` that can hold Debezium's placeholder."""
     types = {field.name(): str(field.type().toString()) for field in table.schema().columns()}
-    return frozenset(name for name in names if types[name] == "string")
+    return tuple(name for name in names if types[name] == "string")
 
 
 def read(
@@ -83,9 +89,12 @@ def read(
 
     Raises ChangeRefusedError if a change has no key.
     """
+    strings = string_columns(table, columns)
     if snapshots is None or _data_files(snapshots) > MOST_FILES:
-        return _query(spark, table, source, columns, required_key)
-    return _statistics(spark, table, snapshots, columns, required_key)
+        return _query(spark, source, strings, required_key)
+    facts = _statistics(spark, table, snapshots, strings, required_key)
+    # Texts on both sides of the placeholder hide it from statistics.
+    return _query(spark, source, sorted(facts.toast), ()) if facts.toast else facts
 
 
 def _data_files(snapshots: tuple[Any, ...]) -> int:
@@ -93,28 +102,29 @@ def _data_files(snapshots: tuple[Any, ...]) -> int:
 
 
 def _query(
-    spark: SparkSession,
-    table: JavaTable,
-    source: str,
-    columns: tuple[str, ...],
-    required_key: tuple[str, ...],
+    spark: SparkSession, source: str, strings: Sequence[str], required_key: tuple[str, ...]
 ) -> FileFacts:
-    without = ", ".join(f"count_if({column(name)} IS NULL)" for name in required_key) or "0"
-    position = column(POSITION)
-    row = spark.sql(f"SELECT min({position}), max({position}), {without} FROM ({source})").collect()[0]
-    for name, missing in zip(required_key, row[2:], strict=False):
+    position, placeholder = column(POSITION), literal(UNAVAILABLE)
+    held = [f"{column(name)} <=> {placeholder}" for name in strings]
+    row = spark.sql(
+        f"SELECT min({position}), max({position}), bool_or({column(OP)} = 'c' AND "
+        f"({' OR '.join(held) or 'false'})), "
+        f"array({', '.join(f'count_if({column(name)} IS NULL)' for name in required_key)}), "
+        f"array({', '.join(f'bool_or({test})' for test in held)}) FROM ({source})"
+    ).collect()[0]
+    for name, missing in zip(required_key, row[3], strict=True):
         _refuse_missing_keys(name, missing)
-    return FileFacts(row[0] or FIRST_POSITION, row[1], string_columns(table, columns))
+    toast = frozenset(name for name, found in zip(strings, row[4], strict=True) if found)
+    return FileFacts(row[0] or FIRST_POSITION, row[1], toast, bool(row[2]))
 
 
 def _statistics(
     spark: SparkSession,
     table: JavaTable,
     snapshots: tuple[Any, ...],
-    columns: tuple[str, ...],
+    strings: Sequence[str],
     required_key: tuple[str, ...],
 ) -> FileFacts:
-    strings = string_columns(table, columns)
     reader = _Reader(spark, table)
     files = reader.files(snapshots)
     for name in required_key:

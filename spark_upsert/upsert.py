@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from finalization.exceptions import TableMissingError
 from finalization.times import parse_instant
-from spark_upsert import cdc_reader, file_facts, publish, tables
+from spark_upsert import apply, cdc_reader, file_facts, moved_values, publish, tables
+from spark_upsert.apply import summary_properties
 from spark_upsert.cdc_reader import Batch
-from spark_upsert.changes import UNKNOWN_OP, RowColumns, fold
-from spark_upsert.exceptions import ChangeRefusedError, HistoryLostError, MainMovedError
+from spark_upsert.exceptions import HistoryLostError, MainMovedError
 from spark_upsert.file_facts import FileFacts
 from spark_upsert.iceberg import JavaMetadata, JavaTable, current_metadata, exists, load, quote
 from spark_upsert.job import CDC_UUID, CURSOR, HIGHEST_POSITION, WATERMARK, UpsertJob, UpsertResult
-from spark_upsert.merge import merge_statement, rows_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +134,7 @@ def _open(spark: SparkSession, job: UpsertJob, rebuild: bool, max_snapshots: int
 def _run(
     spark: SparkSession, work: _Work, now_ms: Callable[[], int], on_step: Callable[[Step], None]
 ) -> UpsertResult:
-    batch = work.batch
+    job, batch = work.job, work.batch
     before = work.properties.get(WATERMARK)
 
     def result(outcome: Literal["published", "properties-only", "nothing-new"]) -> UpsertResult:
@@ -156,17 +155,23 @@ def _run(
         on_step("published")
         return result("properties-only" if changed else "nothing-new")
 
-    source = cdc_reader.batch_source(work.job, work.metadata, batch, work.columns)
-    nullable = tables.nullable_keys(work.base, work.job)
-    required = tuple(name for name in work.job.primary_key if name not in nullable)
-    others = tuple(name for name in work.columns if name not in work.job.primary_key)
+    source = cdc_reader.batch_source(job, work.metadata, batch, work.columns)
+    nullable = tables.nullable_keys(work.base, job)
+    required = tuple(name for name in job.primary_key if name not in nullable)
+    others = tuple(name for name in work.columns if name not in job.primary_key)
     # A first run reads a snapshot's whole state, of which the appends still known may be a part.
     appends = None if batch.start_id is None else batch.appends
     facts = file_facts.read(spark, work.cdc, appends, source, others, required)
+    changes = apply.Changes(job, _sources(spark, work, source, facts), work.columns, facts.toast)
     claimed = publish.claim(spark, work.base, work.cursor, now_ms())
     try:
         on_step("claimed")
-        _write(spark, work, claimed.branch, source, facts, nullable)
+        target = f"{quote(job.catalog, job.base)}.`branch_{claimed.branch}`"
+        with summary_properties(spark, _summary(work)):
+            if work.rebuild or (batch.start_id is None and tables.is_empty(work.base)):
+                apply.fill(spark, target, changes, replace=work.rebuild)
+            else:
+                apply.merge(spark, target, changes, nullable)
         on_step("merged")
         publish.publish(
             spark,
@@ -182,37 +187,16 @@ def _run(
     return result("published")
 
 
-def _write(
-    spark: SparkSession,
-    work: _Work,
-    branch: str,
-    source: str,
-    facts: FileFacts,
-    nullable: frozenset[str],
-) -> None:
+def _sources(spark: SparkSession, work: _Work, source: str, facts: FileFacts) -> list[str]:
+    """Queries of the batch's changes, and of what from earlier ones they need."""
     job, batch = work.job, work.batch
-    columns = RowColumns(
-        key=job.primary_key,
-        plain=tuple(c for c in work.columns if c not in facts.toast and c not in job.primary_key),
-        toast=tuple(c for c in work.columns if c in facts.toast),
-    )
-    soft = job.deletes == "soft"
     sources = [source]
-    if batch.start_id is not None and not soft and _reaches_back(work, facts):
+    if batch.start_id is not None and job.deletes == "hard" and _reaches_back(work, facts):
         sources.append(cdc_reader.earlier_deletes(job, batch.start_id, facts.lowest_position, work.columns))
-    folded = fold(sources, columns)
-    target = f"{quote(job.catalog, job.base)}.`branch_{branch}`"
-    with _summary(spark, _summary_properties(work)), _readable_refusals():
-        if work.rebuild or (batch.start_id is None and tables.is_empty(work.base)):
-            from pyspark.sql.functions import lit
-
-            writer = spark.sql(rows_query(folded, columns, soft)).writeTo(target)
-            if work.rebuild:
-                writer.overwrite(lit(True))
-            else:
-                writer.append()
-        else:
-            spark.sql(merge_statement(target, folded, columns, soft, nullable))
+    if facts.moved:
+        toast = tuple(name for name in work.columns if name in facts.toast)
+        sources += moved_values.source(spark, job, source, batch.end_id, work.columns, toast)
+    return sources
 
 
 def _reaches_back(work: _Work, facts: FileFacts) -> bool:
@@ -239,37 +223,9 @@ def _marks(work: _Work, metadata: JavaMetadata) -> dict[str, str | None]:
     }
 
 
-def _summary_properties(work: _Work) -> dict[str, str]:
+def _summary(work: _Work) -> dict[str, str]:
     watermark = work.watermark(work.properties.get(WATERMARK))
     return {CURSOR: str(work.batch.end_id), **({WATERMARK: watermark} if watermark else {})}
-
-
-@contextmanager
-def _summary(spark: SparkSession, properties: Mapping[str, str]) -> Iterator[None]:
-    """Adds to the summary of the snapshots that are written meanwhile."""
-    try:
-        for key, value in properties.items():
-            spark.conf.set(_SUMMARY_PREFIX + key, value)
-        yield
-    finally:
-        for key in properties:
-            spark.conf.unset(_SUMMARY_PREFIX + key)
-
-
-@contextmanager
-def _readable_refusals() -> Iterator[None]:
-    try:
-        yield
-    except Exception as e:
-        text = str(e)
-        start = text.find(UNKNOWN_OP)
-        if start < 0:
-            raise
-        raise ChangeRefusedError(
-            f"the CDC table has a change of {text[start:].splitlines()[0]}. A TRUNCATE cannot be merged: "
-            "delete the "
-            "rows instead, or truncate the base table too and rebuild it with --full"
-        ) from None
 
 
 def _load_cdc(spark: SparkSession, job: UpsertJob) -> JavaTable:

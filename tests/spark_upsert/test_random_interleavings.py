@@ -54,9 +54,10 @@ class Source:
         free = [other for other in range(KEYS) if other not in self.rows]
         if free:
             new = self.random.choice(free)
-            self.rows[new] = (self.rows.pop(key)[0], n)
+            text, _ = self.rows.pop(key)
+            self.rows[new] = (text, n)
             self._emit("d", key, ("fake", 0), order=1)
-            self._emit("c", new, self.rows[new], order=2)
+            self._emit("c", new, (UNAVAILABLE if self.random.random() < 0.5 else text, n), order=2)
 
     def _text(self) -> str | None:
         return self.random.choice([None, "", f"text {self.lsn}"])

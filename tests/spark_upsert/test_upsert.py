@@ -120,6 +120,38 @@ def test_toast_values_are_found_on_the_first_run_and_told_apart_from_lost_ones(c
     assert cdc.rows() == [(1, "long", 2), (2, UNAVAILABLE, 2)]
 
 
+def test_an_unchanged_toast_value_moves_along_when_the_key_changes(cdc: CdcTable) -> None:
+    def renamed(lsn: int, old: int, new: int, n: int) -> tuple[Change, Change]:
+        after = {"id": new, "name": UNAVAILABLE, "n": n}
+        return (
+            Change("d", lsn, {"id": old, "name": "", "n": 0}, order=1),
+            Change("c", lsn, after, order=2),
+        )
+
+    cdc.changes(
+        ("c", 1, 10, "older life", 1), ("d", 2, 10, "", 0), ("c", 3, 10, "long", 1), ("c", 4, 20, None, 1)
+    )
+    cdc.upsert()
+    # Twice in one batch; the delete and its insert in two batches; a value of the same batch; a NULL that
+    # moves.
+    first, second = renamed(10, 10, 11, 2), renamed(20, 11, 12, 3)
+    cdc.commit(*first, *second)
+    third, fourth = renamed(30, 12, 13, 4), renamed(50, 20, 21, 2)
+    cdc.commit(third[0])
+    cdc.upsert(max_snapshots=1)
+    assert cdc.rows() == [(12, "long", 3), (20, None, 1)]
+    cdc.upsert()
+    cdc.commit(
+        third[1], Change("c", 40, {"id": 30, "name": "late", "n": 1}), *renamed(41, 30, 31, 2), *fourth
+    )
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(13, "long", 4), (21, None, 2), (31, "late", 2)]
+    cdc.upsert(rebuild=True)
+    assert cdc.rows() == [(13, "long", 4), (21, None, 2), (31, "late", 2)]
+
+
 def test_composite_keys_and_odd_column_names(spark, catalog: CatalogConfig) -> None:
     columns = {"order": LongType(), "line no": StringType(), "it's `a`": IntegerType()}
     cdc = CdcTable(spark, catalog, new_name(), columns, primary_key=("order", "line no"))
