@@ -4,7 +4,8 @@ Loaded by the sink's worker; imports the pure domain only, so that the worker st
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from time import time
 
 from finalization.alert_delivery import AlertDelivery
 from finalization.alerts import Alert
@@ -15,7 +16,7 @@ from finalization.lateness import count_late, from_summary, to_summary
 from finalization.lineage import Snapshot
 from finalization.policy import Policy, refuse_unknown_keys
 from finalization.times import format_instant
-from finalization.watermark import Decision, decide
+from finalization.watermark import Decision, EmptyCheckpoint, decide
 from finalization.watermark_property import read_watermark, watermark_key
 
 logger = logging.getLogger(__name__)
@@ -34,8 +35,10 @@ class FinalizationProcessor:
     then, with the same ids.
     """
 
-    def __init__(self, alerts: AlertDelivery | None = None) -> None:
+    def __init__(self, alerts: AlertDelivery | None = None, now: Callable[[], float] = time) -> None:
+        """`now` gives seconds since the epoch."""
         self._alerts = alerts or AlertDelivery()
+        self._now = now
 
     def pre_commit(self, ctx: CommitContext) -> None:
         """Writes `finalization.late-records` and, if there are some, `finalization.late-partitions`."""
@@ -67,7 +70,7 @@ class FinalizationProcessor:
     def _advance(self, ctx: CommitContext) -> None:
         for _ in range(MAX_ATTEMPTS):
             try:
-                decision = _decide(ctx)
+                decision = _decide(ctx, int(self._now() * 1000))
             except ConfigurationError as e:
                 logger.error("%s: watermark holds: policy: %s", ctx.table, e)
                 return
@@ -102,7 +105,7 @@ class FinalizationProcessor:
                 self._alerts.submit(alert, policy)
 
 
-def _decide(ctx: CommitContext) -> Decision:
+def _decide(ctx: CommitContext, now_ms: int) -> Decision:
     policy = Policy.from_properties(ctx.properties)
     try:
         refuse_unknown_keys(ctx.properties)
@@ -110,10 +113,11 @@ def _decide(ctx: CommitContext) -> Decision:
         logger.warning("%s: ignored: %s", ctx.table, e)
     current = read_watermark(ctx.properties, ctx.branch)
     try:
-        empty_checkpoint = _facts(ctx) if ctx.snapshot_id is None else None
+        facts = _facts(ctx) if ctx.snapshot_id is None else None
     except MalformedFactsError:
-        empty_checkpoint = None
-    return decide(_all(ctx, policy.lookback_commits), policy, current, empty_checkpoint)
+        facts = None
+    checkpoint = EmptyCheckpoint(now_ms, facts) if facts is not None and facts.count == 0 else None
+    return decide(_all(ctx, policy.lookback_commits), policy, current, checkpoint)
 
 
 def _facts(ctx: CommitContext) -> Facts | None:

@@ -38,6 +38,14 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class EmptyCheckpoint:
+    """A checkpoint without records that made no snapshot: it only tells how far the source is read."""
+
+    timestamp_ms: int
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """A snapshot with facts; `statistic` is what the policy takes from them, None for an empty commit."""
 
@@ -47,11 +55,14 @@ class Commit:
 
 
 def decide(
-    lineage: Iterable[Snapshot], policy: Policy, current: int | None, empty_checkpoint: Facts | None = None
+    lineage: Iterable[Snapshot],
+    policy: Policy,
+    current: int | None,
+    checkpoint: EmptyCheckpoint | None = None,
 ) -> Decision:
     """Decides where W stands after the newest commit of `lineage`, newest first, read as far as needed.
 
-    `empty_checkpoint` holds the facts of a checkpoint without records that made no snapshot, if that is the
+    `checkpoint` holds the facts of a checkpoint without records that made no snapshot, if that is the
     newest news: it tells how far the source is read.
     """
     if not policy.enabled:
@@ -62,7 +73,7 @@ def decide(
     if found < wanted:
         return Decision(WARMING_UP, f"{WARMING_UP} {found}/{wanted}: {end}", current)
     rule = _by_lateness if policy.rule == LATENESS else _by_minimum
-    instant, because = rule(commits, policy, empty_checkpoint)
+    instant, because = rule(commits, policy, checkpoint)
     if instant is None:
         return Decision(IDLE, f"{IDLE}: {because}", current)
     candidate = policy.granularity.floor(instant)
@@ -108,7 +119,7 @@ def _counts_towards_x(commit: Commit, policy: Policy) -> bool:
     return policy.rule != LATENESS or commit.facts.count > 0
 
 
-def _by_minimum(commits: list[Commit], policy: Policy, _: Facts | None) -> tuple[int | None, str]:
+def _by_minimum(commits: list[Commit], policy: Policy, _: EmptyCheckpoint | None) -> tuple[int | None, str]:
     filled = [commit for commit in commits if commit.statistic is not None]
     if filled:
         least = min(filled, key=lambda commit: commit.statistic or 0)
@@ -130,7 +141,7 @@ def _by_minimum(commits: list[Commit], policy: Policy, _: Facts | None) -> tuple
 
 
 def _by_lateness(
-    commits: list[Commit], policy: Policy, empty_checkpoint: Facts | None
+    commits: list[Commit], policy: Policy, checkpoint: EmptyCheckpoint | None
 ) -> tuple[int | None, str]:
     filled = [commit for commit in commits if commit.facts.min_ms is not None]
     usual = rank_quantile(
@@ -139,11 +150,14 @@ def _by_lateness(
     )
     assumed = max(policy.allowed_lateness, usual)
     as_of = filled[0].snapshot.timestamp_ms
-    newest = commits[0].snapshot.timestamp_ms
-    empty = [commit.facts for commit in commits if commit.facts.count == 0]
-    for facts in [*empty, empty_checkpoint]:
-        read_up_to = facts and believable_source_watermark(facts, newest, policy)
-        as_of = max(as_of, read_up_to or as_of)
+    told = [
+        believable_source_watermark(c.facts, c.snapshot.timestamp_ms, policy)
+        for c in commits
+        if not c.facts.count
+    ]
+    if checkpoint is not None:
+        told.append(believable_source_watermark(checkpoint.facts, checkpoint.timestamp_ms, policy))
+    as_of = max([as_of, *[instant for instant in told if instant is not None]])
     because = (
         f"the source is read up to {format_instant(as_of)}, and {policy.lateness_quantile:g} of the last "
         f"{len(filled)} commits with data were at most {format_duration(assumed)} late"
@@ -152,11 +166,14 @@ def _by_lateness(
 
 
 def believable_source_watermark(facts: Facts, timestamp_ms: int, policy: Policy) -> int | None:
-    """How far the source is read; None where it does not tell, or tells its end or its beginning of time."""
+    """How far the source is read; None where it does not tell, or tells its end or its beginning of time.
+
+    Never later than the commit itself: a source whose clock is ahead is not read beyond it.
+    """
     instant = facts.source_watermark_ms
     if instant is None or not policy.min_event_time <= instant <= timestamp_ms + policy.max_future:
         return None
-    return instant
+    return min(instant, timestamp_ms)
 
 
 def rank_quantile(ascending: list[int], share: float) -> int:

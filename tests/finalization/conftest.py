@@ -1,12 +1,19 @@
 """A real SQL catalog in SQLite, one for each test that asks."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType, StructType, TimestamptzType
 
 from finalization.catalog import FinalizationClient, open_catalog
 from finalization.catalog_config import CatalogConfig
 from tests.finalization.lake import Lake
+
+# A busy machine is no failure, and a run must not depend on luck.
+settings.register_profile(
+    "project", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("project")
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType()),

@@ -225,3 +225,24 @@ def test_the_worker_imports_the_pure_domain_only():
     code = f"import sys, finalization.processor; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_a_quiet_night_is_finalized_by_checkpoints_that_made_no_commit(inbox):
+    """Hours after the last snapshot: the source is alive and says so, each time a little further."""
+    now = START + 9 * HOUR
+    processor = FinalizationProcessor(inbox, now=lambda: now / 1000)
+    table = Table(rule="lateness", lookback_commits="2")
+    fill(table, processor, 1, 2)
+    quiet = Context(table, accumulator_of([], source_watermark=now - MINUTE))
+    processor.post_commit(quiet)
+    assert table.watermark == START + 8 * HOUR
+
+
+def test_a_quiet_night_stays_open_when_the_source_is_dead(inbox):
+    processor = FinalizationProcessor(inbox, now=lambda: (START + 9 * HOUR) / 1000)
+    table = Table(rule="lateness", lookback_commits="2")
+    fill(table, processor, 1, 2)
+    before = table.watermark
+    processor.post_commit(Context(table, accumulator_of([], source_watermark=START + 2 * MINUTE)))
+    processor.post_commit(Context(table, accumulator_of([])))
+    assert table.watermark == before

@@ -6,7 +6,7 @@ import pytest
 from finalization import watermark
 from finalization.policy import Policy
 from finalization.times import format_instant, parse_instant
-from finalization.watermark import decide, rank_quantile
+from finalization.watermark import EmptyCheckpoint, decide, rank_quantile
 from tests.finalization.histories import HOUR, MINUTE, START, lineage_of, summary_of
 
 
@@ -190,8 +190,14 @@ class TestLatenessRule:
 
         rule = policy(granularity="PT1M", **self.RULE)
         quiet = from_summary(summary_of([], source_watermark=START + 8 * MINUTE))
-        decision = decide(lineage_of(*self.late_by(5, 5, 5)), rule, None, quiet)
+        checkpoint = EmptyCheckpoint(START + 9 * MINUTE, quiet)
+        decision = decide(lineage_of(*self.late_by(5, 5, 5)), rule, None, checkpoint)
         assert decision.watermark == START + 3 * MINUTE
+
+    def test_a_source_whose_clock_is_ahead_is_not_read_beyond_the_commit(self):
+        ahead = summary_of([], source_watermark=START + 30 * MINUTE)
+        rule = policy(granularity="PT1M", **self.RULE)
+        assert decide(lineage_of(*self.late_by(5, 5, 5), ahead), rule, None).watermark == START - MINUTE
 
 
 def test_quantiles_are_by_nearest_rank():
