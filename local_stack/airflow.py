@@ -33,10 +33,10 @@ class Airflow:
         self._environment = {**self._settings(dags), **(environment or {})}
         self._token = ""
         self._parts = {
-            "api-server": self._child("api-server", "--workers", "1"),
-            "scheduler": self._child("scheduler", "--skip-serve-logs"),
+            "api-server": self._child("api-server", "api-server", "--workers", "1"),
+            "scheduler": self._child("scheduler", "scheduler", "--skip-serve-logs"),
             "dag-processor": self._child("dag-processor"),
-            "triggerer": self._child("triggerer", "--skip-serve-logs"),
+            "triggerer": self._child("triggerer", "triggerer", "--skip-serve-logs"),
         }
 
     @property
@@ -55,9 +55,10 @@ class Airflow:
             with self._child("migrate", "db", "migrate") as migration:
                 if migration.wait(_MIGRATE_TIMEOUT_S):
                     raise LocalStackError(f"Airflow's database could not be made. {migration.log_tail()}")
-            for part in self._parts.values():
-                part.start()
-            self._parts["api-server"].wait_ready(self._answers, _START_TIMEOUT_S)
+            # Tasks report to the server from their first moment: it must answer before any is started.
+            self._parts["api-server"].start().wait_ready(self._answers, _START_TIMEOUT_S)
+            for name in ("scheduler", "dag-processor", "triggerer"):
+                self._parts[name].start()
             self._parts["scheduler"].wait_ready(self._healthy, _START_TIMEOUT_S)
         except BaseException:
             self.stop()
@@ -107,10 +108,9 @@ class Airflow:
         return state
 
     def _child(self, name: str, *arguments: str) -> Child:
-        command = (self._program, *(arguments if name == "migrate" else (name, *arguments)))
         return Child(
             f"airflow {name}",
-            command,
+            [self._program, *(arguments or (name,))],
             self.directory / "log" / f"{name}.log",
             env=self._environment,
             cwd=self.directory,
@@ -118,7 +118,7 @@ class Airflow:
 
     def _settings(self, dags: Path) -> dict[str, str]:
         self.directory.mkdir(parents=True, exist_ok=True)
-        settings = {
+        settings: dict[str, dict[str, Any]] = {
             "core": {
                 "dags_folder": dags,
                 "load_examples": False,

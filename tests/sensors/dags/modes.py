@@ -7,10 +7,11 @@ from airflow.sdk import DAG
 from airflow_provider_iceberg_finalization.sensors.finalization import FinalizationSensor
 from tests.sensors.crashing import CrashingSensor
 
+# Airflow fails a task that comes back before the executor's report of its last look was read: not too soon.
 MODES = {
-    "poked": {"mode": "poke"},
-    "rescheduled": {"mode": "reschedule"},
-    "deferred": {"deferrable": True},
+    "poked": {"mode": "poke", "poke_interval": 1},
+    "rescheduled": {"mode": "reschedule", "poke_interval": 10},
+    "deferred": {"deferrable": True, "poke_interval": 1},
 }
 
 with DAG("modes", schedule=None):
@@ -20,7 +21,6 @@ with DAG("modes", schedule=None):
             table=["lake.modes", "lake.flights"],
             until="{{ dag_run.conf['until'] }}",
             iceberg_conn_id="ice",
-            poke_interval=1,
             **mode,
         )
 
@@ -32,7 +32,6 @@ with DAG("never", schedule=None):
                 table="lake.nothing",
                 until="2013-01-01T10:00Z",
                 iceberg_conn_id="ice",
-                poke_interval=1,
                 timeout=timedelta(seconds=3),
                 soft_fail=soft_fail,
                 **mode,
