@@ -5,11 +5,19 @@ from dataclasses import dataclass
 
 from finalization.exceptions import ConfigurationError
 from finalization.options import AT_RESTART, BY_KEY, PREFIX
-from finalization.policy import LATENESS, MINIMUM, Policy, refuse_unfit_column, refuse_unknown_keys
+from finalization.policy import (
+    LATENESS,
+    MINIMUM,
+    SOURCE_WATERMARK,
+    Policy,
+    refuse_unfit_column,
+    refuse_unknown_keys,
+)
 from finalization.table_state import TableState
 
 MIN_SNAPSHOTS = "history.expire.min-snapshots-to-keep"
 _MIN_SNAPSHOTS_DEFAULT = 1
+EMPTY_COMMITS = "flink.max-continuous-empty-commits"
 
 _HISTORY_PER_COMMIT = 2
 """Snapshots to keep for each of the X commits: compactions and empty commits lie between them."""
@@ -84,6 +92,11 @@ def _notes(
     if PREFIX + "time-zone" in properties and not policy.granularity.label.startswith("day@"):
         notes.append(
             f"{PREFIX}time-zone matters for granularity day only; partitions here are counted in UTC"
+        )
+    if policy.rule == MINIMUM and policy.idle == SOURCE_WATERMARK and EMPTY_COMMITS not in properties:
+        notes.append(
+            f"{PREFIX}idle counts empty commits, and the sink commits every tenth empty checkpoint only; "
+            f"{EMPTY_COMMITS}=1 finalizes quiet hours sooner, at the price of more snapshots"
         )
     restart = [key for key in (*updates, *removals) if BY_KEY[key].takes_effect == AT_RESTART]
     if restart and state.snapshots:

@@ -83,6 +83,13 @@ def test_check_notes_what_has_no_effect(lake):
     assert "time-zone matters for granularity day only" in output
 
 
+def test_check_notes_that_quiet_hours_wait_for_empty_commits(lake):
+    lake.create(idle="source-watermark")
+    assert "flink.max-continuous-empty-commits=1" in run("policy", "check", TABLE, *lake.options).stdout
+    lake.client.set_properties(TABLE, {"flink.max-continuous-empty-commits": "1"})
+    assert "note" not in run("policy", "check", TABLE, *lake.options).stdout
+
+
 def test_check_without_anything_says_what_it_needs():
     assert isinstance(run("policy", "check").exception, ConfigurationError)
 
