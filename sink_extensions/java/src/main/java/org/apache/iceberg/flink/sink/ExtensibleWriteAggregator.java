@@ -9,9 +9,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.core.io.SimpleVersionedSerialization;
 import org.apache.flink.runtime.checkpoint.CheckpointIDCounter;
 import org.apache.flink.runtime.state.StateInitializationContext;
+import org.apache.flink.runtime.state.StateSnapshotContext;
 import org.apache.flink.streaming.api.connector.sink2.CommittableMessage;
 import org.apache.flink.streaming.api.connector.sink2.CommittableSummary;
 import org.apache.flink.streaming.api.connector.sink2.CommittableWithLineage;
@@ -42,6 +46,7 @@ final class ExtensibleWriteAggregator extends AbstractStreamOperator<Committable
   private final List<ExtensibleWriteResult> results = new ArrayList<>();
   private long lastCheckpointId = CheckpointIDCounter.INITIAL_CHECKPOINT_ID - 1;
 
+  private transient ListState<Long> lastCheckpointState;
   private transient Table table;
   private transient List<Accumulator> accumulators;
   private transient ManifestOutputFileFactory manifestFiles;
@@ -52,9 +57,26 @@ final class ExtensibleWriteAggregator extends AbstractStreamOperator<Committable
     this.extensions = extensions;
   }
 
+  /**
+   * Keeps the last checkpoint's id in state. Flink tells an operator without state nothing of the checkpoint it restores
+   * from; input that ends before the next barrier would then be numbered from 1 again, and the committer would take it for
+   * a commit of long ago and drop it (the standard aggregator has this gap).
+   */
   @Override
-  public void initializeState(StateInitializationContext context) {
+  public void initializeState(StateInitializationContext context) throws Exception {
+    super.initializeState(context);
+    lastCheckpointState =
+        context.getOperatorStateStore().getListState(new ListStateDescriptor<>("last-checkpoint", Types.LONG));
     context.getRestoredCheckpointId().ifPresent(checkpointId -> lastCheckpointId = checkpointId);
+    for (long checkpointId : lastCheckpointState.get()) {
+      lastCheckpointId = Math.max(lastCheckpointId, checkpointId);
+    }
+  }
+
+  @Override
+  public void snapshotState(StateSnapshotContext context) throws Exception {
+    super.snapshotState(context);
+    lastCheckpointState.update(List.of(context.getCheckpointId()));
   }
 
   @Override
