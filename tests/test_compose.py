@@ -52,33 +52,15 @@ def test_docker_accepts_the_file():
 
 
 def test_every_part_of_a_deployment_is_there():
-    parts = {
-        "postgres",
-        "kafka",
-        "connect",
-        "catalog",
-        "s3",
-        "jobmanager",
-        "taskmanager",
-        "spark-upsert",
-        "airflow",
-    }
-    assert parts | {"cdc-job"} <= SERVICES.keys()
+    # The store `s3` has the REST catalog too.
+    parts = {"postgres", "kafka", "connect", "s3", "jobmanager", "taskmanager", "spark-upsert", "airflow"}
+    assert parts <= LASTING
+    assert "cdc-job" in SERVICES
 
 
 def test_services_have_only_keys_that_compose_knows():
-    known = {
-        "image",
-        "build",
-        "command",
-        "environment",
-        "volumes",
-        "ports",
-        "depends_on",
-        "healthcheck",
-        "restart",
-        "user",
-    }
+    known = {"image", "build", "command", "environment", "volumes", "ports", "networks", "depends_on"}
+    known |= {"healthcheck", "restart"}
     assert all(service.keys() <= known for service in SERVICES.values())
 
 
@@ -165,19 +147,24 @@ def test_the_table_and_the_pipeline_have_the_demos_columns(pipeline):
 
 
 def test_catalog_and_object_store_are_the_services(pipeline):
+    store = SERVICES["s3"]
     catalog = urlsplit(pipeline.catalog.uri)
-    assert catalog.hostname in SERVICES
-    assert any(str(catalog.port) in part for part in SERVICES[catalog.hostname]["healthcheck"]["test"])
-    environment = SERVICES[catalog.hostname]["environment"]
-    assert environment["CATALOG_WAREHOUSE"] == pipeline.catalog.warehouse
-    endpoint = pipeline.catalog.properties["s3.endpoint"]
-    assert environment["CATALOG_S3_ENDPOINT"] == endpoint
-    assert urlsplit(endpoint).hostname in SERVICES
-    assert f"-bucket={urlsplit(pipeline.catalog.warehouse).hostname}" in SERVICES["s3"]["command"]
-    connection = f"AIRFLOW_CONN_{pipeline.catalog.name.upper()}"
-    airflow = json.loads(SERVICES["airflow"]["environment"][connection])
-    assert airflow["host"] == pipeline.catalog.uri
-    assert airflow["extra"]["s3.endpoint"] == endpoint
+    assert catalog.hostname in store["networks"]["default"]["aliases"]
+    assert f"-s3.port.iceberg={catalog.port}" in store["command"]
+    endpoint = urlsplit(pipeline.catalog.properties["s3.endpoint"])
+    assert endpoint.hostname == "s3"
+    assert f"-s3.port={endpoint.port}" in store["command"]
+    assert f"-tableBucket={urlsplit(pipeline.catalog.warehouse).hostname}" in store["command"]
+    assert all(str(port) in store["healthcheck"]["test"][1] for port in (catalog.port, endpoint.port))
+
+
+def test_airflow_has_a_connection_to_the_catalog(pipeline):
+    text = SERVICES["airflow"]["environment"][f"AIRFLOW_CONN_{pipeline.catalog.name.upper()}"]
+    connection = json.loads(text)
+    assert connection["host"] == pipeline.catalog.uri
+    assert connection["extra"]["warehouse"] == pipeline.catalog.warehouse
+    keys = COMPOSE["x-secrets"]
+    assert connection["extra"]["credential"] == f"{keys['AWS_ACCESS_KEY_ID']}:{keys['AWS_SECRET_ACCESS_KEY']}"
 
 
 def test_checkpoints_are_on_a_volume_that_jobs_and_flink_share(pipeline):
