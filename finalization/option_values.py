@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 
+from finalization.times import parse_instant
+
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -22,6 +24,13 @@ def integer(least: int, most: int) -> Callable[[str], int]:
         return number
 
     return parse
+
+
+def instant(text: str) -> int:
+    """With seconds and zone, as Java's `Instant.parse` wants it too."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", text):
+        raise ValueError(text)
+    return parse_instant(text)
 
 
 def share(text: str) -> float:

@@ -8,6 +8,7 @@ from finalization.exceptions import ConfigurationError
 from finalization.option_values import (
     by_reference,
     choice,
+    instant,
     integer,
     kafka_properties,
     share,
@@ -16,7 +17,7 @@ from finalization.option_values import (
     text,
     webhook_url,
 )
-from finalization.times import Granularity, parse_duration, parse_instant, parse_zone
+from finalization.times import Granularity, parse_duration, parse_zone
 
 PREFIX = "finalization."
 
@@ -174,7 +175,7 @@ OPTIONS: tuple[Option, ...] = (
         "ISO-8601, UTC",
         "An event time before this is not believed: counted as rejected, moves nothing.",
         "an instant such as 1971-01-01T00:00:00Z",
-        parse_instant,
+        instant,
         AT_RESTART,
     ),
     Option(

@@ -61,7 +61,7 @@ class Policy:
         values: dict[str, Any] = {}
         for option in OPTIONS:
             values[option.name.replace("-", "_")] = option.read(properties.get(option.key))
-        if properties.get(PREFIX + "granularity") == "day":
+        if values["granularity"].zone is not None:
             values["granularity"] = Granularity.parse("day", values["time_zone"])
         policy = cls(**values)
         _refuse_contradictions(policy)

@@ -42,6 +42,7 @@ def test_every_typed_option_refuses_nonsense_with_its_form(option):
         ("lateness-quantile", "95"),
         ("allowed-lateness", "5 minutes"),
         ("min-event-time", "1971"),
+        ("min-event-time", "1971-01-01T00:00Z"),
         ("idle", "guess"),
         ("rule", "maximum"),
         ("alert-sinks", "pager"),
