@@ -27,6 +27,10 @@ help: ## list the tasks
 demo: setup jar jars ## a real database's changes become finalized hours that a waiting consumer is released by
 	$(PY) -m demo --days $(DAYS) --speed $(SPEED) $(if $(filter 1,$(KEEP)),--keep)
 
+.PHONY: demo-airflow
+demo-airflow: setup airflow-env jar jars ## the same with a real Airflow, whose DAG is released by the base table's watermark
+	$(PY) -m demo.airflow_demo --days $(DAYS) --speed $(SPEED) $(if $(filter 1,$(KEEP)),--keep)
+
 .PHONY: test
 test: setup airflow-env test-java jars ## every test: Java, unit, integration on the real parts, a real Airflow
 	$(PY) -m pytest

@@ -24,7 +24,7 @@ _INTERRUPTED = 130
 _PLAIN_WIDTH = 120
 
 
-def main() -> int:
+def main(kind: type[Demo] = Demo) -> int:
     """Returns the exit code: 0 if all checks passed, 1 if not or if a part failed, 130 if interrupted."""
     settings = _settings()
     console = Console()
@@ -35,7 +35,7 @@ def main() -> int:
         signal.signal(number, _interrupt)
     try:
         _empty(settings.directory)
-        with Demo(settings, console) as demo:
+        with kind(settings, console) as demo:
             passed = demo.run()
             if settings.keep:
                 demo.print_addresses()
