@@ -1,4 +1,4 @@
-"""The subcommand `finalization upsert`."""
+"""The subcommands `finalization upsert` and `finalization maintain`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from spark_upsert.job import UpsertJob
 def register(app: typer.Typer) -> None:
     """Adds this part's subcommands to the command line."""
     app.command("upsert")(upsert_command)
+    app.command("maintain")(maintain_command)
 
 
 def upsert_command(
@@ -77,6 +78,41 @@ def upsert_command(
             )
     finally:
         spark.stop()
+
+
+def maintain_command(
+    pipeline_file: Annotated[Path, typer.Argument(metavar="PIPELINE.yaml", help="The pipeline file.")],
+    keep: Annotated[
+        str, typer.Option(metavar="DURATION", help="Snapshots younger than this stay, for time travel.")
+    ] = "7d",
+    spark_settings: Annotated[
+        list[str] | None,
+        typer.Option("--spark", metavar="KEY=VALUE", help="More Spark configuration; repeatable."),
+    ] = None,
+) -> None:
+    """Compact a pipeline's base table; expire old snapshots of both tables, but none that is needed."""
+    try:
+        keep_ms = parse_interval(keep)
+    except ValueError as e:
+        raise ConfigurationError(f"--keep: {e}") from None
+    settings = _pairs(spark_settings or [])
+    pipeline = load(pipeline_file)
+    job = UpsertJob.from_pipeline(pipeline)
+
+    from spark_upsert.maintenance import maintain
+    from spark_upsert.runner import now_ms
+    from spark_upsert.session import create_session
+
+    spark = create_session(pipeline.catalog, settings)
+    try:
+        done = maintain(spark, job, keep_ms=keep_ms, now_ms=now_ms)
+    finally:
+        spark.stop()
+    _say(
+        f"{job.base}: {done.base_files_before} files rewritten into {done.base_files_after}, "
+        f"{done.base_snapshots_expired} snapshots expired; {job.cdc}: {done.cdc_snapshots_expired} snapshots "
+        "expired"
+    )
 
 
 def check_options(

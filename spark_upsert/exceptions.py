@@ -1,6 +1,7 @@
 """What an upsert refuses or gives up on. Each text says what to do."""
 
 from finalization.exceptions import FinalizationError
+from finalization.times import format_instant
 
 
 class UpsertError(FinalizationError):
@@ -28,3 +29,14 @@ class RivalPublishedError(UpsertError):
 
 class MainMovedError(UpsertError):
     """Someone else wrote into the base table each time before this run could publish."""
+
+
+class MaintenanceError(UpsertError):
+    """The base table is being compacted, which an upsert would only make fail."""
+
+    def __init__(self, branch: str, until_ms: int) -> None:
+        super().__init__(
+            f"the base table is under maintenance, until {format_instant(until_ms)} at the latest. If its "
+            "process is "
+            f"gone, drop the branch {branch}"
+        )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spark_upsert.exceptions import RivalPublishedError, UpsertError
+from spark_upsert import leases
+from spark_upsert.exceptions import MaintenanceError, RivalPublishedError, UpsertError
 from spark_upsert.iceberg import MAIN, JavaMetadata, JavaTable, swap_metadata
 from spark_upsert.job import CURSOR
 
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 Properties = Callable[[JavaMetadata], Mapping[str, str | None]]
 """The properties to set, computed from the metadata they are set in; a property that is None is removed."""
-
-BRANCH_PREFIX = "upsert_"
-LEASE_MS = 3_600_000
-"""How long a run's branch is left alone by others, counted from the start of its attempt."""
 
 
 class MainMoved(Exception):  # noqa: N818 - the signal to start over, never shown
@@ -38,41 +34,29 @@ class Claim:
 def claim(spark: SparkSession, base: JavaTable, cursor: str | None, now_ms: int) -> Claim:
     """Branches off main, and removes branches of runs that ended without a word, in one commit.
 
-    A branch's name says until when its run may live (its lease), so that no live rival loses its branch.
-    Nothing waits for a lease: whoever publishes first wins.
+    A branch's name says until when its run may live (its lease), so that no live rival loses its branch. No
+    upsert waits for another's lease: whoever publishes first wins.
 
-    Raises RivalPublishedError if the cursor moved since the batch was planned.
+    Raises RivalPublishedError if the cursor moved since the batch was planned, MaintenanceError if the table
+    is being compacted.
     """
     if base.currentSnapshot() is None:
         # A branch needs a snapshot to point to.
         base.newAppend().commit()
-    name = f"{BRANCH_PREFIX}{now_ms + LEASE_MS}_{uuid.uuid4().hex[:8]}"
+    name = leases.new_name(leases.UPSERT, now_ms)
     main_id: list[int] = []
 
     def change(metadata: JavaMetadata, builder: Any) -> bool:
         _refuse_moved_cursor(metadata, cursor)
+        for ref in leases.live(metadata, leases.MAINTENANCE, now_ms):
+            raise MaintenanceError(ref, leases.lease_end(ref) or now_ms)
         if metadata.ref(name) is not None:
             return False
-        for ref in [str(ref) for ref in metadata.refs()]:
-            if lease_end(ref, now_ms) < now_ms:
-                builder.removeRef(ref)
-        main_id[:] = [metadata.currentSnapshot().snapshotId()]
-        ref = spark._jvm.org.apache.iceberg.SnapshotRef.branchBuilder(main_id[0]).build()
-        builder.setRef(name, ref)
+        main_id[:] = [leases.add(spark, metadata, builder, name, now_ms)]
         return True
 
     swap_metadata(spark, base, change)
     return Claim(name, main_id[0], cursor)
-
-
-def lease_end(ref: str, now_ms: int) -> int:
-    """When the lease of a branch ends, in epoch milliseconds; `now_ms` (so: never over) for what is no such
-    branch.
-    """
-    if not ref.startswith(BRANCH_PREFIX):
-        return now_ms
-    end = ref.removeprefix(BRANCH_PREFIX).split("_")[0]
-    return int(end) if end.isdigit() else now_ms
 
 
 def publish(spark: SparkSession, base: JavaTable, claimed: Claim, properties: Properties) -> None:
@@ -91,9 +75,9 @@ def publish(spark: SparkSession, base: JavaTable, claimed: Claim, properties: Pr
                 return False  # the commit before, whose answer was lost, did take place
             _refuse_moved_cursor(metadata, claimed.cursor)
             raise UpsertError(
-                f"branch {claimed.branch} is gone: the run took longer than its lease of "
-                f"{LEASE_MS // 60_000} minutes "
-                "and another one cleaned up. Read less at a time: --max-snapshots"
+                f"branch {claimed.branch} is gone: the run took longer than its lease, and another one "
+                "cleaned up. "
+                "Read less at a time: --max-snapshots"
             )
         _refuse_moved_cursor(metadata, claimed.cursor)
         if metadata.currentSnapshot().snapshotId() != claimed.main_id:

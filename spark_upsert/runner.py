@@ -12,6 +12,7 @@ from finalization.times import format_instant
 from spark_upsert.exceptions import (
     ChangeRefusedError,
     HistoryLostError,
+    MaintenanceError,
     SchemaRefusedError,
 )
 from spark_upsert.job import UpsertJob, UpsertResult
@@ -84,6 +85,8 @@ def run_every(
             if not waiting:
                 say(f"{format_instant(now_ms())} {job.base}: waiting for the table {job.cdc}")
             waiting = True
+        except MaintenanceError as e:
+            say(f"{format_instant(now_ms())} {job.base}: waiting: {e}")
         except _LASTING:
             raise
         except Exception as e:

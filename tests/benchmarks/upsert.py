@@ -177,10 +177,12 @@ def run(rows: int, sizes: list[int], rounds: int) -> str:
             bench.make_log(changes)
             for mode in _MODES:
                 measures: dict[str, list[Measure]] = {"plain": [], "ours": []}
-                for _ in range(rounds):
+                for number in range(rounds + 1):
                     for name, measure in (("plain", bench.plain), ("ours", bench.ours)):
                         bench.reset(mode, changes)
-                        measures[name].append(measure(mode, changes))
+                        measured = measure(mode, changes)
+                        if number:  # the first round warms up
+                            measures[name].append(measured)
                 seconds = [median(m.seconds for m in measures[name]) for name in ("plain", "ours")]
                 written = [median(m.written for m in measures[name]) / 1e6 for name in ("plain", "ours")]
                 lines.append(

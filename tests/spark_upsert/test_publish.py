@@ -2,7 +2,7 @@
 
 import pytest
 
-from spark_upsert import publish
+from spark_upsert import leases
 from spark_upsert.exceptions import MainMovedError, RivalPublishedError
 from tests.spark_upsert.cdc_table import CdcTable, now_ms
 
@@ -114,9 +114,9 @@ def test_who_is_always_overtaken_gives_up_without_a_trace(
 
 
 def test_leftover_branches_are_removed_and_a_live_rivals_is_not(started: CdcTable) -> None:
-    over = f"{publish.BRANCH_PREFIX}{now_ms() - 1000}_aaaaaaaa"
-    alive = f"{publish.BRANCH_PREFIX}{now_ms() + 60_000}_bbbbbbbb"
-    for branch in (over, alive, "audit"):
+    over = [f"{kind}_{now_ms() - 1000}_aaaaaaaa" for kind in (leases.UPSERT, leases.MAINTENANCE)]
+    alive = f"{leases.UPSERT}_{now_ms() + 60_000}_bbbbbbbb"
+    for branch in (*over, alive, "audit"):
         started.sql(f"ALTER TABLE {{base}} CREATE BRANCH `{branch}`")
 
     started.upsert()

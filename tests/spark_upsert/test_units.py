@@ -13,9 +13,11 @@ from spark_upsert.cdc_reader import plan
 from spark_upsert.exceptions import HistoryLostError, RivalPublishedError
 from spark_upsert.iceberg import column, literal, quote
 from spark_upsert.job import UpsertJob, UpsertResult
-from spark_upsert.publish import lease_end
+from spark_upsert.leases import lease_end
+from spark_upsert.maintenance import oldest_needed_ms
 
 W = "2013-01-01T10:00:00Z"
+FACTS = {"accumulator.event-time.count": "5"}
 JOB = UpsertJob("ice", "lake.t_cdc", "lake.t", ("id",))
 
 
@@ -35,11 +37,14 @@ class FakeSnapshot:
     def schemaId(self) -> int:  # noqa: N802
         return 0
 
+    def timestampMillis(self) -> int:  # noqa: N802
+        return self.number
+
     def operation(self) -> str:
         return self.kind
 
     def summary(self) -> dict[str, str]:
-        return {"added-records": str(self.added), "total-records": str(self.number * 5)}
+        return {"added-records": str(self.added), "total-records": str(self.number * 5), **FACTS}
 
 
 @dataclass
@@ -111,10 +116,25 @@ def test_names_and_texts_are_quoted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ref", "end"), [("upsert_123_abc", 123), ("main", 1000), ("upsert_mine", 1000), ("upsert_", 1000)]
+    ("ref", "end"),
+    [
+        ("upsert_123_abc", 123),
+        ("maintain_77_abc", 77),
+        ("main", None),
+        ("upsert_mine", None),
+        ("upsert_", None),
+        ("audit_5", None),
+    ],
 )
-def test_only_branches_of_runs_have_a_lease(ref: str, end: int) -> None:
-    assert lease_end(ref, 1000) == end
+def test_only_branches_of_runs_have_a_lease(ref: str, end: int | None) -> None:
+    assert lease_end(ref) == end
+
+
+@pytest.mark.parametrize(("cursor", "lookback", "oldest"), [(3, 1, 3), (3, 4, 2), (5, 9, 1), (77, 1, None)])
+def test_the_log_keeps_the_cursor_and_the_commits_the_watermark_is_computed_from(
+    cursor: int, lookback: int, oldest: int | None
+) -> None:
+    assert oldest_needed_ms(chain(*["append"] * 5), cursor, lookback) == oldest
 
 
 def test_a_run_is_one_line() -> None:
