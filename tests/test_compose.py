@@ -174,6 +174,15 @@ def test_checkpoints_are_on_a_volume_that_jobs_and_flink_share(pipeline):
         assert any(Path(folder).is_relative_to(target) for target in targets)
 
 
+def test_the_job_is_submitted_to_the_job_manager_that_flinks_configuration_names():
+    flink = yaml.safe_load((DOCKER / "flink.yaml").read_text())
+    address = f"{flink['rest.address']}:{flink['rest.port']}"
+    assert flink["rest.address"] == flink["jobmanager.rpc.address"] in SERVICES
+    assert address in SERVICES["cdc-job"]["command"]
+    for name in ("jobmanager", "taskmanager"):
+        assert any(address in part for part in SERVICES[name]["healthcheck"]["test"])
+
+
 @pytest.mark.parametrize("name", ["cdc-job", "spark-upsert"])
 def test_jobs_run_the_pipeline_file_that_is_mounted(name):
     command = SERVICES[name]["command"]
