@@ -30,6 +30,9 @@ with DAG(
         deferrable=True,
         poke_interval=1,
         timeout=timedelta(minutes=30),
+        # A busy scheduler, late to read the report of the deferral, fails a task that comes back at once.
+        retries=2,
+        retry_delay=timedelta(seconds=1),
     )
     read = BashOperator(
         task_id="read_hour",

@@ -22,6 +22,9 @@ with DAG(
         deferrable=True,
         poke_interval=1,
         timeout=timedelta(hours=6),
+        # For an unreachable catalog, and for a scheduler that is late to read reports of tasks.
+        retries=2,
+        retry_delay=timedelta(seconds=10),
     )
 
     @task

@@ -1,0 +1,42 @@
+"""The package as Airflow finds it."""
+
+import json
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import airflow
+from airflow.providers_manager import ProvidersManager
+from jsonschema import validate
+
+NAME = "airflow-provider-iceberg-finalization"
+
+
+def info() -> dict:
+    (entry,) = (
+        entry
+        for entry in entry_points(group="apache_airflow_provider")
+        if entry.module.startswith("airflow_provider_iceberg_finalization")
+    )
+    return entry.load()()
+
+
+def test_the_providers_manager_knows_it():
+    assert NAME in ProvidersManager().providers
+
+
+def test_its_description_has_the_form_airflow_asks_for():
+    schema = json.loads((Path(airflow.__file__).parent / "provider_info.schema.json").read_text())
+    validate(info(), schema)
+
+
+def test_every_module_it_names_is_there():
+    modules = [
+        module
+        for kind in ("sensors", "triggers")
+        for integration in info()[kind]
+        for module in integration["python-modules"]
+    ]
+    assert len(modules) == 4
+    for module in modules:
+        import_module(module)
