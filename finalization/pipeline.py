@@ -68,11 +68,16 @@ class _Part(BaseModel):
 
 
 class KafkaSource(_Part):
-    """Topics by name, or one regular expression. Property values are never printed: they may be secrets."""
+    """Topics by name, or one regular expression. Property values are never printed: they may be secrets.
+
+    `heartbeat_topic` is Debezium's (`__debezium-heartbeat.<prefix>`): with it the job knows how far the source is
+    read while no rows come, which `finalization.idle: source-watermark` needs.
+    """
 
     brokers: Text
     topics: list[Text] = Field(default_factory=list)
     topic_pattern: Text | None = None
+    heartbeat_topic: Text | None = None
     properties: Properties = Field(default_factory=dict, repr=False)
 
     @model_validator(mode="after")

@@ -48,12 +48,9 @@ def create_source(pipeline: Pipeline) -> str:
     """`CREATE TABLE` of the change events: all topics of the pipeline, from the earliest message."""
     kafka = pipeline.kafka
     columns = {**pipeline.columns, **_DECODED_COLUMNS, **_METADATA_COLUMNS}
-    topics = (
-        {"topic": ";".join(kafka.topics)} if kafka.topics else {"topic-pattern": str(kafka.topic_pattern)}
-    )
     options = {
         "connector": "kafka",
-        **topics,
+        **_topic_options(pipeline),
         "properties.bootstrap.servers": kafka.brokers,
         "properties.group.id": pipeline.name,
         "scan.startup.mode": "earliest-offset",
@@ -64,7 +61,23 @@ def create_source(pipeline: Pipeline) -> str:
         **_event_time_options(pipeline),
     }
     listed = ", ".join(f"{identifier(name)} {sql_type}" for name, sql_type in columns.items())
+    if kafka.heartbeat_topic is not None:
+        listed += ", `_message_time` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
+        listed += ", WATERMARK FOR `_message_time` AS `_message_time`"
     return f"CREATE TEMPORARY TABLE {SOURCE} ({listed}) WITH ({_options(options)})"
+
+
+def _topic_options(pipeline: Pipeline) -> dict[str, str]:
+    kafka = pipeline.kafka
+    heartbeats = [kafka.heartbeat_topic] if kafka.heartbeat_topic else []
+    options = {f"{_CHANGE_EVENT_FORMAT}.heartbeats": "true"} if heartbeats else {}
+    if kafka.topics:
+        return {"topic": ";".join([*kafka.topics, *heartbeats]), **options}
+    # The pattern is Java's, where \Q…\E takes a name as it stands.
+    return {
+        "topic-pattern": "|".join([str(kafka.topic_pattern), *(f"\\Q{h}\\E" for h in heartbeats)]),
+        **options,
+    }
 
 
 def _event_time_options(pipeline: Pipeline) -> dict[str, str]:
@@ -93,7 +106,7 @@ def insert_changes(pipeline: Pipeline) -> str:
         **{name: identifier(name) for name in _METADATA_COLUMNS},
         "_ingested_at": "CAST(CURRENT_TIMESTAMP AS TIMESTAMP_LTZ(6))",
     }
-    return _insert(pipeline, pipeline.tables.cdc, values, "`_error` IS NULL")
+    return _insert(pipeline, pipeline.tables.cdc, values, "`_error` IS NULL AND `_op` <> 'heartbeat'")
 
 
 def insert_dead_letters(pipeline: Pipeline) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from finalization.exceptions import ConfigurationError
-from finalization.pipeline import load
 
 if TYPE_CHECKING:
     from flink_jobs.submit import RunningJob
@@ -45,6 +44,8 @@ def run(
     ] = None,
 ) -> None:
     """Run a pipeline's CDC job: change events from Kafka into the CDC table, with finalization."""
+    # Imported here: the command line must start fast for its other commands.
+    from finalization.pipeline import load
     from flink_jobs.submit import submit
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from finalization.catalog import FinalizationClient
 from finalization.exceptions import ConfigurationError
+from finalization.policy_change import plan
 from flink_jobs.types import iceberg_type
 
 if TYPE_CHECKING:
@@ -50,7 +52,10 @@ def ensure_tables(catalog: Catalog, pipeline: Pipeline) -> None:
     schema = schema_of({**pipeline.columns, **CDC_COLUMNS})
     cdc = _create_cdc_table(catalog, pipeline, schema)
     _add_columns(cdc, schema)
-    missing = {k: v for k, v in pipeline.policy_properties().items() if k not in cdc.properties}
+    state = FinalizationClient(catalog).state(pipeline.tables.cdc)
+    own = {k: v for k, v in pipeline.policy_properties().items() if k not in cdc.properties}
+    # With what the policy needs beside its own keys: expiry must leave the commits that it looks back on.
+    missing = dict(plan(state, own).updates)
     if missing:
         with cdc.transaction() as change:
             change.set_properties(missing)

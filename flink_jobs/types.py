@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 _FORM = re.compile(r"^\s*([A-Z_]+(?:\s+[A-Z]+)*)\s*(?:\(\s*([0-9, ]+?)\s*\))?\s*$")
 EXPECTED = (
-    "BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), STRING, CHAR(n), VARCHAR(n), BYTES, "
-    "DATE, TIME, TIMESTAMP(p), TIMESTAMP_LTZ(p)"
+    "BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), STRING, CHAR(n), VARCHAR(n), "
+    "BYTES, DATE, TIME, TIMESTAMP(p), TIMESTAMP_LTZ(p)"
 )
 
 

@@ -1,4 +1,4 @@
-"""A Flink session cluster (one JobManager, one TaskManager) from PyFlink's own jars, on the loopback interface."""
+"""A Flink session cluster (a JobManager, a TaskManager) from PyFlink's own jars, on the loopback interface."""
 
 import json
 import os

@@ -90,6 +90,8 @@ def test_tables_are_made_with_hidden_hours_and_the_policy(tmp_path: Path) -> Non
     assert str(table.spec().fields[0].transform) == "hour"
     assert table.properties["finalization.event-time-column"] == "_event_time"
     assert table.properties["finalization.statistic"] == "p5"
+    # Expiry must leave what the policy looks back on.
+    assert int(table.properties["history.expire.min-snapshots-to-keep"]) >= 12
     assert made.table("lake.things_cdc_dead_letters").schema().find_field("value")
 
 
@@ -122,3 +124,15 @@ def test_the_newest_completed_checkpoint_is_found(tmp_path: Path) -> None:
             (folder / "_metadata").touch()
     assert newest_checkpoint(tmp_path.as_uri()) == (tmp_path / "a" / "chk-2").as_uri()
     assert newest_checkpoint("s3://bucket/checkpoints") is None
+
+
+def test_heartbeats_join_the_source_and_its_watermark_only(tmp_path: Path) -> None:
+    topics = {"brokers": "b:1", "topics": ["things"], "heartbeat-topic": "__debezium-heartbeat.shop"}
+    pipeline = case(tmp_path, kafka=topics).pipeline
+    sql = cdc_job.create_source(pipeline)
+    assert "'topic' = 'things;__debezium-heartbeat.shop'" in sql
+    assert "WATERMARK FOR `_message_time`" in sql
+    assert "`_op` <> 'heartbeat'" in cdc_job.insert_changes(pipeline)
+    pattern = {"brokers": "b:1", "topic-pattern": "t.*", "heartbeat-topic": "h.s"}
+    sql = cdc_job.create_source(case(tmp_path, kafka=pattern).pipeline)
+    assert "'topic-pattern' = 't.*|\\Qh.s\\E'" in sql

@@ -29,6 +29,7 @@ final class ChangeEventDecoder implements DeserializationSchema<RowData> {
   private static final Set<String> CHANGES = Set.of("c", "u", "d", "r");
   private static final String LOGICAL_MESSAGE = "m";
   private static final String SNAPSHOT_READ = "r";
+  private static final StringData HEARTBEAT = StringData.fromString("heartbeat");
 
   // Years that every reader of the table can represent; what lies beyond is no believable event time anyway.
   private static final long FIRST_INSTANT = Instant.parse("0001-01-01T00:00:00Z").toEpochMilli();
@@ -44,13 +45,23 @@ final class ChangeEventDecoder implements DeserializationSchema<RowData> {
   private final EventTimeExtractor eventTimeExtractor;
   private final int error;
   private final int raw;
+  private final boolean heartbeats;
   private transient ObjectMapper json;
 
-  /** @param eventTimeColumn the column that {@code _event_time} is read from, or null: it stays null then */
+  /**
+   * @param eventTimeColumn the column that {@code _event_time} is read from, or null: it stays null then
+   * @param heartbeats whether a heartbeat gives a row with nothing but {@code _op} 'heartbeat': the message's own time then
+   *     moves the source's watermark, and the row is left out behind it
+   */
   ChangeEventDecoder(
-      RowType rowType, TypeInformation<RowData> producedType, String eventTimeColumn, String eventTimeFormat) {
+      RowType rowType,
+      TypeInformation<RowData> producedType,
+      String eventTimeColumn,
+      String eventTimeFormat,
+      boolean heartbeats) {
     this.rowType = rowType;
     this.producedType = producedType;
+    this.heartbeats = heartbeats;
     this.op = rowType.getFieldIndex("_op");
     this.sourceTs = rowType.getFieldIndex("_source_ts");
     this.position = rowType.getFieldIndex("_position");
@@ -93,6 +104,9 @@ final class ChangeEventDecoder implements DeserializationSchema<RowData> {
     }
     JsonNode source = envelope.path("source");
     String operation = envelope.path("op").asText("");
+    if (isHeartbeat(envelope)) {
+      return heartbeats ? heartbeat() : null;
+    }
     if (isControl(envelope, operation)) {
       return null;
     }
@@ -125,13 +139,21 @@ final class ChangeEventDecoder implements DeserializationSchema<RowData> {
         : TimestampData.fromEpochMillis(Math.min(Math.max(epochMs, FIRST_INSTANT), LAST_INSTANT));
   }
 
-  /** Heartbeats have a time only, transaction records a status and an id, logical messages an operation of their own. */
+  /** Heartbeats have a time and nothing else. */
+  private static boolean isHeartbeat(JsonNode envelope) {
+    return envelope.size() == 1 && envelope.has("ts_ms");
+  }
+
+  private RowData heartbeat() {
+    GenericRowData row = new GenericRowData(rowType.getFieldCount());
+    row.setField(op, HEARTBEAT);
+    return row;
+  }
+
+  /** Transaction records have a status and an id, logical messages an operation of their own. */
   private static boolean isControl(JsonNode envelope, String operation) {
     return operation.equals(LOGICAL_MESSAGE)
-        || (operation.isEmpty()
-            && !envelope.has("source")
-            && envelope.has("ts_ms")
-            && (envelope.size() == 1 || (envelope.has("status") && envelope.has("id"))));
+        || (operation.isEmpty() && !envelope.has("source") && envelope.has("status") && envelope.has("id"));
   }
 
   /** Sortable text: changes of a key follow the log, and within one log position their order in the transaction. */

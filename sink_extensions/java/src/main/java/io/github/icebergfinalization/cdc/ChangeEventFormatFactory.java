@@ -38,6 +38,12 @@ public final class ChangeEventFormatFactory implements DeserializationFormatFact
           .noDefaultValue()
           .withDescription("How to read it, for BIGINT and STRING columns.");
 
+  static final ConfigOption<Boolean> HEARTBEATS =
+      ConfigOptions.key("heartbeats")
+          .booleanType()
+          .defaultValue(false)
+          .withDescription("Whether a heartbeat gives a row of its own (_op 'heartbeat'), to move the watermark.");
+
   @Override
   public String factoryIdentifier() {
     return IDENTIFIER;
@@ -50,7 +56,7 @@ public final class ChangeEventFormatFactory implements DeserializationFormatFact
 
   @Override
   public Set<ConfigOption<?>> optionalOptions() {
-    return Set.of(EVENT_TIME_COLUMN, EVENT_TIME_FORMAT);
+    return Set.of(EVENT_TIME_COLUMN, EVENT_TIME_FORMAT, HEARTBEATS);
   }
 
   @Override
@@ -65,7 +71,8 @@ public final class ChangeEventFormatFactory implements DeserializationFormatFact
             (RowType) physicalType.getLogicalType(),
             type,
             options.get(EVENT_TIME_COLUMN),
-            options.get(EVENT_TIME_FORMAT));
+            options.get(EVENT_TIME_FORMAT),
+            options.get(HEARTBEATS));
       }
 
       @Override

@@ -39,7 +39,12 @@ class ChangeEventDecoderTest {
   private final ChangeEventDecoder decoder = decoder();
 
   private static ChangeEventDecoder decoder() {
-    ChangeEventDecoder decoder = new ChangeEventDecoder(ORDERS, InternalTypeInfo.of(ORDERS), "created_at", null);
+    return decoder(false);
+  }
+
+  private static ChangeEventDecoder decoder(boolean heartbeats) {
+    ChangeEventDecoder decoder =
+        new ChangeEventDecoder(ORDERS, InternalTypeInfo.of(ORDERS), "created_at", null, heartbeats);
     decoder.open(null);
     return decoder;
   }
@@ -88,6 +93,13 @@ class ChangeEventDecoderTest {
     assertThat(read("heartbeat.json")).isEmpty();
     assertThat(read("transaction_metadata.json")).isEmpty();
     assertThat(read("logical_message.json")).isEmpty();
+  }
+
+  @Test
+  void aHeartbeatGivesARowOfItsOwnWhereItIsAskedFor() {
+    RowData row = decoder(true).deserialize("{\"ts_ms\":1796072924291}".getBytes(StandardCharsets.UTF_8));
+    assertThat(row.getString(5)).hasToString("heartbeat");
+    assertThat(row.isNullAt(0)).isTrue();
   }
 
   @Test
