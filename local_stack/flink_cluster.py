@@ -1,4 +1,4 @@
-"""A Flink session cluster (a JobManager, a TaskManager) from PyFlink's own jars, on the loopback interface."""
+"""A Flink session cluster (JobManager, TaskManager) from PyFlink's own jars, on the loopback interface."""
 
 import json
 import os
@@ -88,7 +88,7 @@ class FlinkCluster:
 
     def _child(self, name: str, main_class: str) -> Child:
         conf = self.directory / "conf"
-        command = [
+        command: list[str | Path] = [
             "java",
             "-Xmx700m",
             "-XX:+UseSerialGC",

@@ -1,4 +1,4 @@
-"""A table without rows: finalized while the source shows that it is alive and read, and held when it does not."""
+"""A table without rows: finalized while the source shows that it is alive and read, held when it does not."""
 
 from __future__ import annotations
 

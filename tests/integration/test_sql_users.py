@@ -26,7 +26,7 @@ WATERMARK = "2013-01-01T10:00:00Z"
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> CatalogConfig:
-    """A catalog with a table that one bounded INSERT filled: 20 rows a minute apart, one of them without time."""
+    """A catalog with a table that one bounded INSERT filled: 20 rows, one of them without a time."""
     folder = tmp_path_factory.mktemp("sql")
     config = CatalogConfig("tools", "sql", f"sqlite:///{folder}/catalog.db", f"file://{folder}/warehouse")
     environment = create_environment(
