@@ -14,7 +14,7 @@ from rich.text import Text
 
 from demo.flights import MOST_DAYS
 from demo.run import Demo
-from demo.settings import Settings
+from demo.settings import FASTEST, Settings
 from finalization.exceptions import FinalizationError
 from local_stack.exceptions import LocalStackError
 
@@ -82,8 +82,8 @@ def _speed(text: str) -> float:
         speed = float(text)
     except ValueError:
         speed = 0.0
-    if not 1 <= speed <= 100_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 100000")
+    if not 1 <= speed <= FASTEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {FASTEST}")
     return speed
 
 

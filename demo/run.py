@@ -23,6 +23,7 @@ from local_stack.stack import Stack
 
 _LOOK_EVERY_S = 0.5
 _DRAIN_TIMEOUT_S = 180.0
+_DRAIN_CHECKPOINTS = 3
 
 
 class Demo:
@@ -95,7 +96,8 @@ class Demo:
 
     def _drain(self) -> None:
         """Waits until each change event is in the CDC table and upserted, each bad message a dead letter."""
-        deadline = time.monotonic() + _DRAIN_TIMEOUT_S
+        checkpoints_s = _DRAIN_CHECKPOINTS * self._settings.checkpoint_ms / 1000
+        deadline = time.monotonic() + _DRAIN_TIMEOUT_S + checkpoints_s
         while not self._all_arrived() or not self._consumer_done():
             if time.monotonic() > deadline:
                 self._display.say("Not everything arrived in time; the checks say what is missing.")

@@ -20,6 +20,9 @@ UPSERT_EVERY = "3s"
 _LOOKBACK_COMMITS = 3
 _SHORTEST_CHECKPOINT_MS = 1000
 
+FASTEST = 7200
+"""Seconds of data in a second, at most: more, and a day is too few commits for its hours to become final."""
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -90,7 +90,9 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     assert (tmp_path / "precious").exists()
 
 
-@pytest.mark.parametrize("options", [["--days", "0"], ["--days", "366"], ["--days", "x"], ["--speed", "0"]])
+@pytest.mark.parametrize(
+    "options", [["--days", "0"], ["--days", "366"], ["--days", "x"], ["--speed", "0"], ["--speed", "7201"]]
+)
 def test_a_wrong_option_is_refused_with_its_form(options):
     done = subprocess.run([*RUN, *options], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2

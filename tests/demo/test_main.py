@@ -30,14 +30,13 @@ class FakeDemo:
 
 @pytest.fixture
 def exit_code_of(tmp_path, monkeypatch):
-    monkeypatch.setattr(program, "Demo", FakeDemo)
     monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(sys, "argv", ["demo", "--directory", str(tmp_path / "demo")])
     monkeypatch.setattr(FakeDemo, "left", False)
 
     def exit_code(ending):
         monkeypatch.setattr(FakeDemo, "ends_with", ending)
-        return program.main()
+        return program.main(FakeDemo)
 
     return exit_code
 
