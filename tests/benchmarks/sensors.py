@@ -28,31 +28,34 @@ ROUNDS = 3
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-sensors-") as folder:
         os.environ["AIRFLOW_HOME"] = folder
+        os.environ["AIRFLOW__LOGGING__LOGGING_LEVEL"] = "ERROR"
         from tests.sensors.lake import SensorLake
 
         logging.disable(logging.WARNING)
         lake = SensorLake(Path(folder))
         os.environ["AIRFLOW_CONN_ICE"] = lake.connection
         with timed(f"made {TABLES} tables of {SNAPSHOTS} snapshots"):
-            for number in range(TABLES):
-                fill(lake, f"lake.t{number}", SNAPSHOTS)
-        fill(lake, "lake.long", LONG_HISTORY)
+            fill(lake, [f"lake.t{number}" for number in range(TABLES)], SNAPSHOTS)
+        fill(lake, ["lake.long"], LONG_HISTORY)
         long_history(lake)
         asyncio.run(many_tables(lake))
         asyncio.run(many_waiters())
 
 
-def fill(lake, table: str, snapshots: int) -> None:
-    """A table whose history has facts of an ordinary size, registered from a metadata file."""
-    loaded = lake.create(table, watermark="2013-01-01T09:00:00Z", event_time_column="id")
-    metadata = json.loads(Path(urlsplit(loaded.metadata_location).path).read_text())
+def fill(lake, tables: list[str], snapshots: int) -> None:
+    """Tables whose history has facts of an ordinary size: one is made by the catalog, all others after it."""
+    from pyiceberg.catalog.sql import IcebergTables
+    from sqlalchemy import insert, select
+
+    model = lake.create(f"lake.model{snapshots}", watermark="2013-01-01T09:00:00Z", event_time_column="id")
+    metadata = json.loads(Path(urlsplit(model.metadata_location).path).read_text())
     metadata["snapshots"] = [
         {
             "snapshot-id": number,
             "parent-snapshot-id": number - 1 or None,
             "sequence-number": number,
             "timestamp-ms": metadata["last-updated-ms"] + number,
-            "manifest-list": f"{loaded.location()}/none.avro",
+            "manifest-list": f"{model.location()}/none.avro",
             "summary": {"operation": "append", **summary()},
             "schema-id": 0,
         }
@@ -61,10 +64,16 @@ def fill(lake, table: str, snapshots: int) -> None:
     metadata["last-sequence-number"] = snapshots
     metadata["current-snapshot-id"] = snapshots
     metadata["refs"] = {"main": {"snapshot-id": snapshots, "type": "branch"}}
-    path = Path(urlsplit(loaded.location()).path) / "metadata" / "00001-long.metadata.json"
-    path.write_text(json.dumps(metadata))
-    lake.client.catalog.drop_table(table)
-    lake.client.catalog.register_table(table, f"file://{path}")
+    text = json.dumps(metadata)
+    rows = []
+    with lake.client.catalog.engine.begin() as connection:
+        columns = connection.execute(select(IcebergTables.__table__).limit(1)).mappings().one()
+        for table in tables:
+            name = table.partition(".")[2]
+            path = Path(urlsplit(model.location()).path) / "metadata" / f"00000-{name}.metadata.json"
+            path.write_text(text)
+            rows.append({**columns, "table_name": name, "metadata_location": f"file://{path}"})
+        connection.execute(insert(IcebergTables), rows)
 
 
 @cache

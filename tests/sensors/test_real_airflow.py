@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "sensors" / "example_dags"
 CDC = "lake.flights_cdc"
-DEADLINE_S = 120.0
+DEADLINE_S = 240.0
 HOURS = [f"2013-01-01T{hour:02}:00:00Z" for hour in range(6)]
 
 
