@@ -42,7 +42,7 @@ class Changes:
 
     @property
     def folded(self) -> str:
-        return fold(self.sources, self.columns)
+        return fold(self.sources, self.columns, self.soft)
 
 
 def fill(spark: SparkSession, target: str, changes: Changes, replace: bool) -> None:

@@ -32,25 +32,34 @@ def toast_field(index: int) -> str:
     return f"_toast_{index}"
 
 
-def fold(sources: Sequence[str], columns: RowColumns) -> str:
-    """A query of one row per key: the key, `_last`, `_image` and `_toast_<n>`.
+def image(soft: bool) -> str:
+    """Where `fold`'s query has the plain columns."""
+    return IMAGE if soft else f"{LAST}.image"
 
-    `_last` (op, position, event time) is that of the change with the highest position; copies of it do not
-    matter. `_image` holds the plain columns of the last change that is no delete, NULL if there is none: the
-    image of a delete is not looked at, since without REPLICA IDENTITY FULL only its key is real.
+
+def fold(sources: Sequence[str], columns: RowColumns, soft: bool) -> str:
+    """A query of one row per key: the key, `_last`, `_toast_<n>`, and `_image` if deletes are soft.
+
+    `_last` (op, position, event time, image of the plain columns) is the change with the highest position;
+    copies of it do not matter. A delete's image is not to be looked at: without REPLICA IDENTITY FULL only
+    its key is real. So where a delete keeps the row, `_image` is that of the last change that is none, NULL
+    if there is none.
 
     The key stays the grouping column itself: a key inside a struct would make the join shuffle the base
     table.
     """
     order = f"struct({column(POSITION)}, coalesce({column(OFFSET)}, 0))"
-    named = ", ".join(f"{_quoted_pair(name)}" for name in columns.plain)
-    image = f"named_struct({named})" if named else "named_struct('_', true)"
-    last = f"named_struct('op', {column(OP)}, 'position', {column(POSITION)}, 'time', {column(EVENT_TIME)})"
-    aggregates = [
-        f"max_by({last}, {order}) AS {LAST}",
-        f"max_by({image}, {order}) FILTER (WHERE {column(OP)} <> 'd') AS {IMAGE}",
-        *(_last_known(index, name, order) for index, name in enumerate(columns.toast)),
-    ]
+    pairs = ", ".join(_quoted_pair(name) for name in columns.plain) or "'_', true"
+    plain = f"named_struct({pairs})"
+    last = f"'op', {column(OP)}, 'position', {column(POSITION)}, 'time', {column(EVENT_TIME)}"
+    if soft:
+        aggregates = [
+            f"max_by(named_struct({last}), {order}) AS {LAST}",
+            f"max_by({plain}, {order}) FILTER (WHERE {column(OP)} <> 'd') AS {IMAGE}",
+        ]
+    else:
+        aggregates = [f"max_by(named_struct({last}, 'image', {plain}), {order}) AS {LAST}"]
+    aggregates += [_last_known(index, name, order) for index, name in enumerate(columns.toast)]
     keys = ", ".join(column(name) for name in columns.key)
     return f"SELECT {keys}, {', '.join(aggregates)} FROM ({' UNION ALL '.join(sources)}) GROUP BY {keys}"
 

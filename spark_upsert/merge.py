@@ -1,6 +1,6 @@
 """SQL that applies one change per key to a branch of the base table."""
 
-from spark_upsert.changes import IMAGE, LAST, RowColumns, checked_op, toast_field
+from spark_upsert.changes import LAST, RowColumns, checked_op, image, toast_field
 from spark_upsert.iceberg import column, literal
 from spark_upsert.job import DELETED, EVENT_TIME, POSITION, UNAVAILABLE
 
@@ -49,10 +49,10 @@ def _values(columns: RowColumns, soft: bool, matched: bool) -> list[tuple[str, s
     """What each column of the base table becomes."""
     values = [(name, f"s.{column(name)}") for name in columns.key]
     for name in columns.plain:
-        image = f"s.{IMAGE}.{column(name)}"
+        value = f"s.{image(soft)}.{column(name)}"
         # Only soft deletes change a row without having an image of it.
         values.append(
-            (name, f"IF(s.{IMAGE} IS NULL, t.{column(name)}, {image})" if soft and matched else image)
+            (name, f"IF(s.{image(soft)} IS NULL, t.{column(name)}, {value})" if soft and matched else value)
         )
     for index, name in enumerate(columns.toast):
         field = f"s.{toast_field(index)}"

@@ -129,6 +129,9 @@ class CdcTable:
         with self.catalog.load_table(self.job.cdc).transaction() as transaction:
             transaction.set_properties({"finalization.watermark": watermark})
 
+    def log_watermark(self) -> str | None:
+        return self.catalog.load_table(self.job.cdc).properties.get("finalization.watermark")
+
     def upsert(self, **options: Any) -> UpsertResult:
         return upsert(self.spark, self.job, now_ms=now_ms, **options)
 

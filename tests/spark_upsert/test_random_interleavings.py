@@ -86,7 +86,7 @@ def test_any_interleaving_ends_in_exactly_the_sources_rows(spark, catalog: Catal
     random = Random(seed)
     source = Source(random)
     cdc = CdcTable(spark, catalog, new_name())
-    sent = 0
+    sent = hours = 0
     for _ in range(ROUNDS):
         for _ in range(random.randint(1, 3)):
             for _ in range(random.randint(1, 25)):
@@ -98,15 +98,20 @@ def test_any_interleaving_ends_in_exactly_the_sources_rows(spark, catalog: Catal
             sent = max(sent, end)
             if batch:
                 cdc.commit(*batch, *random.choices(batch, k=random.choice([0, 3])))
+            if random.random() < 0.5:
+                hours += 1
+                cdc.set_watermark(f"2013-01-01T{hours:02}:00:00Z")
         with suppress(SuddenEnd, RivalPublishedError):
             cdc.upsert(
                 max_snapshots=random.choice([None, 1, 2]),
                 rebuild=random.random() < 0.1,
                 on_step=interrupted(random, cdc),
             )
+        assert cdc.properties().get("finalization.watermark", "") <= (cdc.log_watermark() or "")
     if sent < len(source.log):
         cdc.commit(*source.log[sent:])
     while cdc.upsert().remaining:
         pass
 
+    assert cdc.properties().get("finalization.watermark") == cdc.log_watermark()
     assert cdc.rows() == sorted((key, *row) for key, row in source.rows.items())

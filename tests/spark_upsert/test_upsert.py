@@ -214,6 +214,31 @@ def test_what_cannot_be_merged_is_refused_and_the_base_table_untouched(cdc: CdcT
     assert list(cdc.base().refs()) == ["main"]
 
 
+@pytest.mark.parametrize(
+    "properties",
+    [
+        "'format-version' = '3', 'write.merge.mode' = 'merge-on-read'",
+        "'write.merge.mode' = 'copy-on-write'",
+    ],
+)
+def test_a_table_made_beforehand_keeps_its_format_and_write_mode(cdc: CdcTable, properties: str) -> None:
+    cdc.sql(
+        "CREATE TABLE {base} (id bigint NOT NULL, name string, n int) USING iceberg "
+        f"PARTITIONED BY (bucket(2, id)) TBLPROPERTIES ({properties})"
+    )
+    cdc.changes(("c", 1, 1, "a", 1), ("c", 2, 2, "b", 1))
+    cdc.upsert()
+    cdc.changes(("u", 3, 1, UNAVAILABLE, 2), ("d", 4, 2, "", 0))
+    cdc.upsert()
+    cdc.changes(("c", 2, 2, "b", 1), ("c", 5, 3, "c", 1))
+
+    cdc.upsert()
+
+    assert cdc.rows() == [(1, "a", 2), (3, "c", 1)]
+    formats = [row[0] for row in cdc.sql("SELECT DISTINCT file_format FROM {base}.delete_files")]
+    assert formats == (["PUFFIN"] if "'3'" in properties else [])
+
+
 def test_columns_that_others_added_to_the_base_table_keep_their_values(cdc: CdcTable) -> None:
     cdc.changes(("c", 1, 1, "a", 1), ("c", 2, 2, "b", 1))
     cdc.upsert()
