@@ -24,16 +24,16 @@ def main() -> None:
     sections = [_section(parallelism) for parallelism in PARALLELISM]
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     today = dt.datetime.now(dt.UTC).date()
-    REPORT.write_text(
-        f"""# Benchmarks
+    introduction = f"""# Benchmarks
 
-Written by `make bench` on {today} ({machine}). {ROWS:,} narrow rows
-(BIGINT, STRING of 10, TIMESTAMP) from a generator into Parquet, {ROUNDS} rounds, the two sinks in turn. CPU time is the JVM's while the job runs,
-start-up left out; the Python worker's is beside it. A ratio is taken within each round; quoted are its median and its range.
+Written by `make bench` on {today} ({machine}).
 
-{chr(10).join(sections)}
+{ROWS:,} narrow rows (BIGINT, STRING of 10, TIMESTAMP) from a generator into Parquet, {ROUNDS} rounds, the two
+sinks in turn. CPU time is the JVM's while the job runs, start-up left out; the Python worker's is beside it.
+A ratio is taken within each round; quoted are its median and its range.
+
 """
-    )
+    REPORT.write_text(introduction + "\n".join(sections))
     print(REPORT.read_text())
 
 

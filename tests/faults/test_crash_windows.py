@@ -1,4 +1,4 @@
-"""Every window in which a commit can be cut off: the data is there once, its facts with it, the watermark right."""
+"""Every window in which a commit can be cut off: rows and facts are there once, the watermark is right."""
 
 from __future__ import annotations
 
