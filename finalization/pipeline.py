@@ -70,8 +70,8 @@ class _Part(BaseModel):
 class KafkaSource(_Part):
     """Topics by name, or one regular expression. Property values are never printed: they may be secrets.
 
-    `heartbeat_topic` is Debezium's (`__debezium-heartbeat.<prefix>`): with it the job knows how far the source
-    is read while no rows come, which `finalization.idle: source-watermark` needs.
+    `heartbeat_topic` is Debezium's (`__debezium-heartbeat.<prefix>`): with it the job knows how far the
+    source is read while no rows come, which `finalization.idle: source-watermark` needs.
     """
 
     brokers: Text
