@@ -1,18 +1,20 @@
-"""From an Airflow connection of type `iceberg` to a client of its catalog."""
+"""From an Airflow connection of type `iceberg` to a client of its catalog. Catalog libraries load late."""
 
-from airflow.providers.apache.iceberg.hooks.iceberg import IcebergHook
-from pyiceberg.exceptions import RESTError
+from typing import TYPE_CHECKING
 
-from finalization.catalog import FinalizationClient
 from finalization.exceptions import CatalogUnreachableError, ConfigurationError
 
-DEFAULT_CONNECTION = IcebergHook.default_conn_name
+if TYPE_CHECKING:
+    from finalization.catalog import FinalizationClient
+
+DEFAULT_CONNECTION = "iceberg_default"
+"""As the Iceberg provider's hook has it."""
 
 CATALOG_NAME = "catalog-name"
 """Key in a connection's extra: the catalog's name, where it is not the connection's id."""
 
 
-def open_client(iceberg_conn_id: str) -> FinalizationClient:
+def open_client(iceberg_conn_id: str) -> "FinalizationClient":
     """Opens the connection's catalog as the Iceberg provider's hook does.
 
     One thing the hook leaves out: in a SQL catalog its name is a part of each table's key, and the hook
@@ -20,6 +22,11 @@ def open_client(iceberg_conn_id: str) -> FinalizationClient:
     mistyped path is an error instead of a new empty catalog. Blocks; raises CatalogUnreachableError,
     ConfigurationError, and AirflowNotFoundException for a connection that is not there.
     """
+    from airflow.providers.apache.iceberg.hooks.iceberg import IcebergHook
+    from pyiceberg.exceptions import RESTError
+
+    from finalization.catalog import FinalizationClient
+
     hook = IcebergHook(iceberg_conn_id)
     connection = hook.get_connection(iceberg_conn_id)
     properties = {key: str(value) for key, value in (connection.extra_dejson or {}).items()}

@@ -7,15 +7,18 @@ from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
 from threading import Lock
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from airflow_provider_iceberg_finalization.connection import open_client
 from airflow_provider_iceberg_finalization.lookup.look import TableLook
 from airflow_provider_iceberg_finalization.lookup.reader import Seen, TableReader
-from finalization.catalog import FinalizationClient
 from finalization.exceptions import ConfigurationError, UnreadableTableError
 
-OpenClient = Callable[[str], FinalizationClient]
+if TYPE_CHECKING:
+    from finalization.catalog import FinalizationClient
+
+OpenClient = Callable[[str], "FinalizationClient"]
 Outcome = TableLook | Exception
 """A look, or why there is none."""
 

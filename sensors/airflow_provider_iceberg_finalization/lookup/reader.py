@@ -1,9 +1,13 @@
 """Looks at tables of one catalog, reading only metadata that is new."""
 
+from typing import TYPE_CHECKING
+
 from airflow_provider_iceberg_finalization.lookup.location import MISSING, Missing, metadata_location
 from airflow_provider_iceberg_finalization.lookup.look import TableLook, look_at, missing
-from finalization.catalog import FinalizationClient
 from finalization.exceptions import ConfigurationError, TableMissingError
+
+if TYPE_CHECKING:
+    from finalization.catalog import FinalizationClient
 
 Seen = dict[tuple[str, str], tuple[str | Missing, TableLook]]
 """By table and branch: where the metadata lay at the last look, and the look."""
@@ -12,7 +16,7 @@ Seen = dict[tuple[str, str], tuple[str | Missing, TableLook]]
 class TableReader:
     """For many threads at many tables, one at each. Blocks. `seen` outlives a client that is opened anew."""
 
-    def __init__(self, client: FinalizationClient, seen: Seen | None = None) -> None:
+    def __init__(self, client: "FinalizationClient", seen: Seen | None = None) -> None:
         self._client = client
         self._seen: Seen = {} if seen is None else seen
 
