@@ -90,11 +90,16 @@ class KafkaSource(_Part):
 
 
 class EventTime(_Part):
-    """Either `column` (a path in the row, or `source.ts_ms`) or `expression` (Flink SQL over the row)."""
+    """Either `column` (a path in the row, or `source.ts_ms`) or `expression` (Flink SQL over the row).
+
+    `functions` names Python functions that the expression calls: `{my_time: package.module.my_time}`, each a
+    Flink UDF (`pyflink.table.udf.udf`). They run in a process beside Flink: reading a column is cheaper.
+    """
 
     column: Text | None = None
     format: Text | None = None
     expression: Text | None = None
+    functions: dict[str, Text] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "EventTime":
@@ -102,6 +107,8 @@ class EventTime(_Part):
             raise ValueError("give either column or expression")
         if self.expression is not None and self.format is not None:
             raise ValueError("format belongs to column; an expression gives the time itself")
+        if self.functions and self.expression is None:
+            raise ValueError("functions are for an expression; give one that calls them")
         return self
 
 

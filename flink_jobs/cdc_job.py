@@ -29,8 +29,12 @@ _METADATA_COLUMNS = {
 
 
 def statements(pipeline: Pipeline) -> list[str]:
-    """The statements that prepare the session: the catalog and the source."""
-    return [create_catalog(pipeline), create_source(pipeline)]
+    """The statements that prepare the session: Python functions, the catalog, the source."""
+    functions = [
+        f"CREATE TEMPORARY SYSTEM FUNCTION {identifier(name)} AS {_literal(target)} LANGUAGE PYTHON"
+        for name, target in pipeline.event_time.functions.items()
+    ]
+    return [*functions, create_catalog(pipeline), create_source(pipeline)]
 
 
 def inserts(pipeline: Pipeline) -> list[str]:

@@ -47,6 +47,8 @@ def create_environment(config: Mapping[str, str]) -> TableEnvironment:
     defaults = {
         "pipeline.jars": pipeline_jars(),
         "sink.python.executable": sys.executable,
+        "python.executable": sys.executable,
+        "python.client.executable": sys.executable,
         "table.local-time-zone": "UTC",
     }
     for key, value in {**defaults, **config}.items():

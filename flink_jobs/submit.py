@@ -120,6 +120,7 @@ def _rest_config(cluster: str | None) -> dict[str, str]:
         "rest.port": port,
         # The workers' own interpreter, not this machine's.
         "sink.python.executable": "python3",
+        "python.executable": "python3",
     }
 
 

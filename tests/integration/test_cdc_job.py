@@ -138,6 +138,32 @@ def test_messages_with_their_schema_block_are_read(stack: Stack, tmp_path: Path)
     assert all(row["_event_time"] == row["_source_ts"] is not None for row in rows.values())
 
 
+def test_a_python_function_reads_the_event_time(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(FIXTURES.parents[1]))
+    case = PipelineCase.create(
+        tmp_path,
+        stack.kafka.bootstrap,
+        "named",
+        {"id": "BIGINT", "name": "STRING"},
+        ["id"],
+        {
+            "expression": "TO_TIMESTAMP_LTZ(of_name(`name`), 3)",
+            "functions": {"of_name": "tests.flink_jobs.event_times.of_name"},
+        },
+    )
+    values: list[bytes | None] = [
+        change("c", 1, {"id": 1, "name": "2013-01-01T10_a"}),
+        change("r", 2, {"id": 2, "name": "2013-01-01T11_b"}),
+    ]
+    produce(stack.kafka.bootstrap, "named", values)
+    with case.job():
+        wait_until(lambda: case.count(case.pipeline.tables.cdc) >= 2, 180, "both rows are in the table")
+    times = {row["id"]: row["_event_time"] for row in case.rows(case.pipeline.tables.cdc)}
+    assert times == {1: dt.datetime(2013, 1, 1, 10, tzinfo=dt.UTC), 2: None}
+
+
 def test_the_watermark_advances_and_plain_tools_see_it(stack: Stack, tmp_path: Path) -> None:
     columns = {"id": "BIGINT", "at": "BIGINT"}
     case = PipelineCase.create(

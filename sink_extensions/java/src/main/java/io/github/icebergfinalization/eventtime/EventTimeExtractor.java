@@ -1,5 +1,7 @@
 package io.github.icebergfinalization.eventtime;
 
+import io.github.icebergfinalization.api.EventTimeReader;
+import io.github.icebergfinalization.api.Plugins;
 import java.io.Serializable;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -11,6 +13,7 @@ import java.time.format.DateTimeFormatter;
 import java.time.temporal.TemporalAccessor;
 import java.util.Arrays;
 import java.util.Locale;
+import java.util.Optional;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
@@ -23,7 +26,7 @@ public abstract class EventTimeExtractor implements Serializable {
   static final String FORMAT_KEY = "finalization.event-time-format";
 
   /** Returned for a missing or unparsable event time. */
-  public static final long MISSING = Long.MIN_VALUE;
+  public static final long MISSING = EventTimeReader.MISSING;
 
   /** Returned for instants before or after what milliseconds in a long can hold: outside every bound. */
   public static final long TOO_EARLY = Long.MIN_VALUE + 1;
@@ -36,10 +39,16 @@ public abstract class EventTimeExtractor implements Serializable {
   /**
    * An extractor for a column, by dotted path.
    *
-   * @param format needed for BIGINT and STRING columns
+   * @param format needed for BIGINT and STRING columns; or the name or class of an {@link EventTimeReader}
    * @throws IllegalArgumentException naming the key, the value received and what would be right
    */
   public static EventTimeExtractor of(RowType rowType, String column, String format) {
+    Optional<EventTimeReader> reader =
+        format == null ? Optional.empty() : Plugins.find(format, EventTimeReader.class, EventTimeReader::name);
+    if (reader.isPresent()) {
+      reader.get().open(rowType, column);
+      return new Plugged(reader.get());
+    }
     String[] path = column.split("\\.");
     RowType parent = rowType;
     int[] indices = new int[path.length];
@@ -98,7 +107,8 @@ public abstract class EventTimeExtractor implements Serializable {
       default:
         throw new IllegalArgumentException(
             FORMAT_KEY + " is " + (format == null ? "not set" : "'" + format + "'") + " for the BIGINT column '" + column
-                + "'; expected epoch-seconds, epoch-millis, epoch-micros, epoch-nanos or tso");
+                + "'; expected epoch-seconds, epoch-millis, epoch-micros, epoch-nanos, tso, or the name or class of an "
+                + EventTimeReader.class.getSimpleName());
     }
   }
 
@@ -199,6 +209,19 @@ public abstract class EventTimeExtractor implements Serializable {
       } catch (DateTimeException | ArithmeticException e) {
         return MISSING;
       }
+    }
+  }
+
+  private static final class Plugged extends EventTimeExtractor {
+    private final EventTimeReader reader;
+
+    Plugged(EventTimeReader reader) {
+      this.reader = reader;
+    }
+
+    @Override
+    public long epochMillis(RowData row) {
+      return reader.epochMillis(row);
     }
   }
 

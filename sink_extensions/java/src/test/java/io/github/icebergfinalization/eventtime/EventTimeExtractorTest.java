@@ -3,9 +3,11 @@ package io.github.icebergfinalization.eventtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.icebergfinalization.api.EventTimeReader;
 import java.time.Instant;
 import org.apache.flink.table.api.DataTypes;
 import org.apache.flink.table.data.GenericRowData;
+import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.data.TimestampData;
 import org.apache.flink.table.types.DataType;
@@ -58,6 +60,33 @@ class EventTimeExtractorTest {
     EventTimeExtractor extractor = EventTimeExtractor.of(type, "meta.t", "epoch-millis");
     assertThat(extractor.epochMillis(GenericRowData.of(GenericRowData.of(1, MS)))).isEqualTo(MS);
     assertThat(extractor.epochMillis(GenericRowData.of((Object) null))).isEqualTo(EventTimeExtractor.MISSING);
+  }
+
+  /** Years in a column of their own, as a user's class may read them. */
+  public static final class YearReader implements EventTimeReader {
+    private int index;
+
+    @Override
+    public String name() {
+      return "year";
+    }
+
+    @Override
+    public void open(RowType rowType, String column) {
+      index = rowType.getFieldIndex(column);
+    }
+
+    @Override
+    public long epochMillis(RowData row) {
+      return row.isNullAt(index) ? MISSING : (row.getInt(index) - 1970) * 31_556_952_000L;
+    }
+  }
+
+  @Test
+  void readsWithAClassOfTheUsersOwn() {
+    assertThat(extract(DataTypes.INT(), YearReader.class.getName(), 1971)).isEqualTo(31_556_952_000L);
+    assertThatThrownBy(() -> extract(DataTypes.INT(), "java.lang.String", 1971))
+        .hasMessageContaining("'java.lang.String' is not a " + EventTimeReader.class.getName());
   }
 
   @Test

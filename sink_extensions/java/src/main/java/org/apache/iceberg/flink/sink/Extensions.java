@@ -2,6 +2,7 @@ package org.apache.iceberg.flink.sink;
 
 import io.github.icebergfinalization.api.Accumulator;
 import io.github.icebergfinalization.api.CommitProcessor;
+import io.github.icebergfinalization.api.Plugins;
 import io.github.icebergfinalization.eventtime.EventTimeAccumulator;
 import io.github.icebergfinalization.python.PythonProcessor;
 import java.io.Serializable;
@@ -10,9 +11,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceLoader;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.Function;
 import org.apache.flink.configuration.ReadableConfig;
 
@@ -112,25 +111,15 @@ final class Extensions implements Serializable {
   }
 
   private static <T> T create(String name, String key, Class<T> type, Function<T, String> nameOf) {
-    ClassLoader loader = Extensions.class.getClassLoader();
-    Set<String> known = new TreeSet<>();
-    for (T candidate : ServiceLoader.load(type, loader)) {
-      known.add(nameOf.apply(candidate));
-      if (nameOf.apply(candidate).equals(name)) {
-        return candidate;
-      }
-    }
     try {
-      Object instance = Class.forName(name, true, loader).getDeclaredConstructor().newInstance();
-      if (type.isInstance(instance)) {
-        return type.cast(instance);
-      }
-      throw new IllegalArgumentException(
-          key + " names '" + name + "', which is not a " + type.getName() + "; let the class implement it");
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalArgumentException(
-          key + " names '" + name + "', which is neither a known name " + known + " nor a class on the class path with "
-              + "a public constructor without arguments", e);
+      return Plugins.find(name, type, nameOf)
+          .orElseThrow(
+              () ->
+                  new IllegalArgumentException(
+                      "'" + name + "' is neither a known name " + Plugins.names(type, nameOf)
+                          + " nor a class on the class path"));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(key + " names something that cannot be used: " + e.getMessage(), e);
     }
   }
 }

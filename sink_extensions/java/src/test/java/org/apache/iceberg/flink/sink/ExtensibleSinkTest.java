@@ -151,12 +151,9 @@ class ExtensibleSinkTest {
   void aWrongNameFailsAtSubmissionAndSaysWhatWouldBeRight() {
     createTable("wrong", "");
     assertThatThrownBy(() -> insert("wrong", "/*+ OPTIONS('sink.accumulators'='evnt-time') */"))
-        .rootCause()
-        .isInstanceOf(ClassNotFoundException.class);
-    assertThatThrownBy(() -> insert("wrong", "/*+ OPTIONS('sink.accumulators'='evnt-time') */"))
-        .hasStackTraceContaining("sink.accumulators names 'evnt-time', which is neither a known name [event-time]");
+        .hasStackTraceContaining("sink.accumulators names something that cannot be used: 'evnt-time' is neither a known name [event-time]");
     assertThatThrownBy(() -> insert("wrong", "/*+ OPTIONS('sink.commit-processors'='java.lang.String') */"))
-        .hasStackTraceContaining("which is not a io.github.icebergfinalization.api.CommitProcessor");
+        .hasStackTraceContaining("'java.lang.String' is not a io.github.icebergfinalization.api.CommitProcessor");
   }
 
   private static String hint() {
