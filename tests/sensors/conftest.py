@@ -1,6 +1,8 @@
 """Tests of the Airflow provider. They run in Airflow's own environment and are left out elsewhere."""
 
+import atexit
 import os
+import shutil
 import tempfile
 from importlib.util import find_spec
 
@@ -11,19 +13,11 @@ if find_spec("airflow") is None:
 else:
     # Before the first import of Airflow, which reads them.
     os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
+    atexit.register(shutil.rmtree, os.environ["AIRFLOW_HOME"], ignore_errors=True)
     os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "false"
     os.environ["AIRFLOW__CORE__UNIT_TEST_MODE"] = "true"
 
 from tests.sensors.lake import CONNECTION, SensorLake
-
-
-@pytest.fixture(scope="session", autouse=True)
-def airflow_home():
-    """Takes the folder away again."""
-    from shutil import rmtree
-
-    yield
-    rmtree(os.environ["AIRFLOW_HOME"], ignore_errors=True)
 
 
 @pytest.fixture
