@@ -2,7 +2,9 @@
 
 from spark_upsert.changes import LAST, RowColumns, checked_op, image, toast_field
 from spark_upsert.iceberg import column, literal
-from spark_upsert.job import DELETED, EVENT_TIME, POSITION, UNAVAILABLE
+from spark_upsert.job import DELETED, EVENT_TIME, OP, POSITION, UNAVAILABLE
+
+_NO_IMAGE = "_no_image"
 
 
 def merge_statement(
@@ -20,7 +22,7 @@ def merge_statement(
         for name in columns.key
     )
     op = "s._op"
-    newer = f"(t.{column(POSITION)} IS NULL OR s.{LAST}.position > t.{column(POSITION)})"
+    newer = f"(t.{column(POSITION)} IS NULL OR s.{column(POSITION)} > t.{column(POSITION)})"
     updates = ", ".join(f"t.{column(name)} = {value}" for name, value in _values(columns, soft, matched=True))
     inserts = _values(columns, soft, matched=False)
     names = ", ".join(column(name) for name, _ in inserts)
@@ -28,7 +30,7 @@ def merge_statement(
     delete = "" if soft else f"WHEN MATCHED AND {newer} AND {op} = 'd' THEN DELETE "
     insert_condition = "" if soft else f"AND {op} <> 'd' "
     return (
-        f"MERGE INTO {target} t USING ({_with_op(folded)}) s ON {keys} "
+        f"MERGE INTO {target} t USING ({_flat(folded, columns, soft)}) s ON {keys} "
         f"{delete}"
         f"WHEN MATCHED AND {newer} THEN UPDATE SET {updates} "
         f"WHEN NOT MATCHED {insert_condition}THEN INSERT ({names}) VALUES ({values})"
@@ -38,28 +40,40 @@ def merge_statement(
 def rows_query(folded: str, columns: RowColumns, soft: bool) -> str:
     """The rows that `fold`'s query makes of an empty table."""
     values = ", ".join(f"{value} AS {column(name)}" for name, value in _values(columns, soft, matched=False))
-    return f"SELECT {values} FROM ({_with_op(folded)}) s" + ("" if soft else " WHERE s._op <> 'd'")
+    return f"SELECT {values} FROM ({_flat(folded, columns, soft)}) s" + (
+        "" if soft else " WHERE s._op <> 'd'"
+    )
 
 
-def _with_op(folded: str) -> str:
-    return f"SELECT *, {checked_op(LAST)} AS _op FROM ({folded})"
+def _flat(folded: str, columns: RowColumns, soft: bool) -> str:
+    """`fold`'s query with a column for each value: structs would be carried through the join and its sort."""
+    selected = [
+        *(column(name) for name in columns.key),
+        f"{checked_op(LAST)} AS {column(OP)}",
+        f"{LAST}.position AS {column(POSITION)}",
+        f"{LAST}.time AS {column(EVENT_TIME)}",
+        *(f"{image(soft)}.{column(name)} AS {column(name)}" for name in columns.plain),
+        *(toast_field(index) for index in range(len(columns.toast))),
+    ]
+    if soft:
+        selected.append(f"{image(soft)} IS NULL AS {_NO_IMAGE}")
+    return f"SELECT {', '.join(selected)} FROM ({folded})"
 
 
 def _values(columns: RowColumns, soft: bool, matched: bool) -> list[tuple[str, str]]:
     """What each column of the base table becomes."""
     values = [(name, f"s.{column(name)}") for name in columns.key]
     for name in columns.plain:
-        value = f"s.{image(soft)}.{column(name)}"
+        value = f"s.{column(name)}"
         # Only soft deletes change a row without having an image of it.
-        values.append(
-            (name, f"IF(s.{image(soft)} IS NULL, t.{column(name)}, {value})" if soft and matched else value)
-        )
+        kept = f"IF(s.{_NO_IMAGE}, t.{column(name)}, {value})"
+        values.append((name, kept if soft and matched else value))
     for index, name in enumerate(columns.toast):
         field = f"s.{toast_field(index)}"
         # Nothing to keep: then the placeholder itself says truthfully that the value is not known.
         unknown = f"t.{column(name)}" if matched else f"IF(s._op = 'd', NULL, {literal(UNAVAILABLE)})"
         values.append((name, f"IF({field} IS NULL, {unknown}, {field}.value)"))
-    values += [(POSITION, f"s.{LAST}.position"), (EVENT_TIME, f"s.{LAST}.time")]
+    values += [(name, f"s.{column(name)}") for name in (POSITION, EVENT_TIME)]
     if soft:
         values.append((DELETED, "s._op = 'd'"))
     return values
