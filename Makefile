@@ -103,9 +103,9 @@ requirements: check-python ## pin the dependencies of pyproject.toml anew (no in
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install -q -r requirements/bootstrap.txt
 	$(VENV)/bin/uv pip compile -q --all-extras --python-version 3.11 --no-annotate --no-header \
-		--no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/dev.txt
+		pyproject.toml -o requirements/dev.txt
 	$(VENV)/bin/uv pip compile -q --python-version 3.11 --no-annotate --no-header \
-		--no-emit-index-url --no-emit-find-links --no-emit-package iceberg-finalization \
+		--no-emit-package iceberg-finalization \
 		--no-emit-package airflow-provider-iceberg-finalization requirements/airflow.in -o requirements/airflow.txt
 
 .PHONY: check-python
