@@ -55,7 +55,7 @@ def base_equals_database(database: Mapping[int, Mapping[str, object]], base: Tab
 
 def every_event_arrived_once(counts: Counts, cdc: Table, dead_letters: Table) -> Check:
     """Kafka's change events and bad messages are the CDC rows and the dead letters, each exactly once."""
-    places = [tuple(row.values()) for row in all_rows(cdc, ("_topic", "_partition", "_offset"))]
+    places = [tuple(row.values()) for row in all_rows(cdc, ("_topic", "_kafka_partition", "_offset"))]
     dead = len(all_rows(dead_letters, ("offset",)))
     passed = len(places) == len(set(places)) == counts.changes and dead == counts.bad
     seen = f"{counts.changes:,} + {counts.bad} = {len(places):,} + {dead}"

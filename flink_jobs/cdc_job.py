@@ -23,7 +23,7 @@ _DECODED_COLUMNS = {
 # Kafka's own facts about a message.
 _METADATA_COLUMNS = {
     "_topic": "STRING METADATA FROM 'topic' VIRTUAL",
-    "_partition": "INT METADATA FROM 'partition' VIRTUAL",
+    "_kafka_partition": "INT METADATA FROM 'partition' VIRTUAL",
     "_offset": "BIGINT METADATA FROM 'offset' VIRTUAL",
 }
 
@@ -117,7 +117,7 @@ def insert_dead_letters(pipeline: Pipeline) -> str:
     """`INSERT` of the messages that are no change, with where they came from and why they were refused."""
     values = {
         "topic": "`_topic`",
-        "partition": "`_partition`",
+        "partition": "`_kafka_partition`",
         "offset": "`_offset`",
         "value": "`_raw`",
         "reason": "`_error`",

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     from finalization.pipeline import Pipeline
 
-# Flink SQL types of the columns that every CDC table has beside the row's own.
+# Flink SQL types of the columns that every CDC table has beside the row's own. (`_partition` alone is a name
+# that Iceberg reserves: Spark then refuses to read the table.)
 CDC_COLUMNS = {
     "_op": "STRING",
     "_event_time": "TIMESTAMP_LTZ(6)",
     "_source_ts": "TIMESTAMP_LTZ(6)",
     "_position": "STRING",
     "_topic": "STRING",
-    "_partition": "INT",
+    "_kafka_partition": "INT",
     "_offset": "BIGINT",
     "_ingested_at": "TIMESTAMP_LTZ(6)",
 }
@@ -36,6 +37,8 @@ DEAD_LETTER_COLUMNS = {
     "ingested_at": "TIMESTAMP_LTZ(6)",
 }
 PARTITION_FIELD = "_event_hour"
+# Whole positions in the files' statistics: cut at 16 characters, as is usual, they tell the upsert little.
+_POSITION_METRICS = {"write.metadata.metrics.column._position": "full"}
 
 
 def ensure_tables(catalog: Catalog, pipeline: Pipeline) -> None:
@@ -100,7 +103,7 @@ def _create_cdc_table(catalog: Catalog, pipeline: Pipeline, schema: Schema) -> T
         pipeline.tables.cdc,
         schema=schema,
         partition_spec=spec,
-        properties={"format-version": "2", **pipeline.policy_properties()},
+        properties={"format-version": "2", **_POSITION_METRICS, **pipeline.policy_properties()},
     )
 
 

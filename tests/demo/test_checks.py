@@ -33,7 +33,7 @@ CDC = pa.schema(
         pa.field("id", pa.int64()),
         pa.field("_event_time", UTC_MICROS),
         pa.field("_topic", pa.string()),
-        pa.field("_partition", pa.int32()),
+        pa.field("_kafka_partition", pa.int32()),
         pa.field("_offset", pa.int64()),
     ]
 )
@@ -57,7 +57,7 @@ def cdc_row(number: int, offset: int) -> dict:
         "id": number,
         "_event_time": HOUR.replace(minute=30),
         "_topic": "t",
-        "_partition": 0,
+        "_kafka_partition": 0,
         "_offset": offset,
     }
 

@@ -13,6 +13,7 @@ import pytest
 
 from local_stack.stack import Stack
 from local_stack.waiting import wait_until
+from spark_upsert.session import create_session
 from tests.pipelines import FIXTURES, PipelineCase, change, produce, real_messages
 
 pytestmark = pytest.mark.integration
@@ -121,6 +122,17 @@ def test_every_snapshot_carries_its_facts(orders: PipelineCase) -> None:
     assert totals["count"] + totals["nulls"] + totals["rejected"] == len(rows)
     # Deletes without a full before image have a made-up created_at of 1970; snapshot reads have none.
     assert (totals["nulls"], totals["rejected"]) == (3, 2)
+
+
+def test_spark_selects_every_column(orders: PipelineCase) -> None:
+    catalog = orders.pipeline.catalog
+    # A session of its own: other tests have a catalog of this name.
+    spark = create_session(catalog).newSession()
+    for key, value in catalog.spark_properties().items():
+        spark.conf.set(key, value)
+    rows = spark.sql(f"SELECT * FROM {catalog.name}.{orders.pipeline.tables.cdc}").collect()
+    assert Counter(row["_op"] for row in rows) == {"r": 3, "c": 5, "u": 3, "d": 2}
+    assert {row["_kafka_partition"] for row in rows} == {0}
 
 
 def test_messages_with_their_schema_block_are_read(stack: Stack, tmp_path: Path) -> None:
