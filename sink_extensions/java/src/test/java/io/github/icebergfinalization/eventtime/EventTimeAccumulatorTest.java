@@ -67,6 +67,30 @@ class EventTimeAccumulatorTest {
   }
 
   @Test
+  void poisonAmongAMillionHonestRecordsChangesNothingButItsCount() {
+    EventTimeAccumulator honest = accumulator();
+    EventTimeAccumulator poisoned = accumulator();
+    long year9999 = Instant.parse("9999-12-31T23:59:59Z").toEpochMilli();
+    Random random = new Random(3);
+    for (int i = 0; i < 1_000_000; i++) {
+      RowData row = row(NOW - random.nextInt((int) (2 * HOUR)));
+      honest.add(row);
+      poisoned.add(row);
+      if (i == 250_000) {
+        poisoned.add(row(year9999));
+        poisoned.add(row(0));
+        poisoned.add(row(NOW * 1000));
+      }
+    }
+    Map<String, String> expected = honest.merge(List.of(honest.snapshot()));
+    Map<String, String> facts = poisoned.merge(List.of(poisoned.snapshot()));
+    assertThat(facts).containsEntry("rejected", "3");
+    for (String key : List.of("count", "nulls", "min-ms", "max-ms", "partitions")) {
+      assertThat(facts).containsEntry(key, expected.get(key));
+    }
+  }
+
+  @Test
   void onlyUnbelievableTimesGiveNoMinimum() {
     EventTimeAccumulator accumulator = accumulator();
     accumulator.add(row(0));
