@@ -13,6 +13,7 @@ from local_stack.ports import LOOPBACK, free_port
 from local_stack.process import Child
 from local_stack.waiting import wait_until
 
+_PATIENCE_S = 30.0
 _START_TIMEOUT_S = 180.0
 _MIGRATE_TIMEOUT_S = 180.0
 
@@ -71,10 +72,25 @@ class Airflow:
             part.stop()
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Calls the public API, `path` after `/api/v2`. Raises urllib.error.HTTPError."""
+        """Calls the public API, `path` after `/api/v2`. Raises urllib.error.HTTPError.
+
+        A reading call is repeated while the server fails: on SQLite, Airflow answers 500 when its database
+        stays locked by another of its parts.
+        """
         if not self._token:
             self._token = self._request("GET", "/auth/token", None)["access_token"]
-        return self._request(method, f"/api/v2{path}", body)
+        if method != "GET":
+            return self._request(method, f"/api/v2{path}", body)
+
+        def answer() -> tuple[Any] | None:
+            try:
+                return (self._request(method, f"/api/v2{path}", None),)
+            except urllib.error.HTTPError as e:
+                if e.code < 500:
+                    raise
+                return None
+
+        return wait_until(answer, _PATIENCE_S, f"Airflow answers {path}", 1.0)[0]
 
     def wait_for_dag(self, dag: str, timeout_s: float = 120.0) -> None:
         """Waits until the DAG's file is read."""
