@@ -1,7 +1,6 @@
 package org.apache.iceberg.flink.sink;
 
 import io.github.icebergfinalization.api.Accumulator;
-import io.github.icebergfinalization.api.AccumulatorContext;
 import java.io.IOException;
 import java.util.List;
 import org.apache.flink.api.common.SupportsConcurrentExecutionAttempts;
@@ -61,11 +60,7 @@ public final class ExtensibleIcebergSink
   }
 
   private List<Accumulator> openAccumulators() {
-    List<Accumulator> accumulators = extensions.createAccumulators();
-    AccumulatorContext context =
-        new AccumulatorContext(IcebergSinkParts.rowType(standard), extensions.options());
-    accumulators.forEach(accumulator -> accumulator.open(context));
-    return accumulators;
+    return extensions.openAccumulators(IcebergSinkParts.rowType(standard));
   }
 
   @Override

@@ -1,7 +1,6 @@
 package org.apache.iceberg.flink.sink;
 
 import io.github.icebergfinalization.api.Accumulator;
-import io.github.icebergfinalization.api.AccumulatorContext;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -85,9 +84,7 @@ final class ExtensibleWriteAggregator extends AbstractStreamOperator<Committable
       tableLoader.open();
     }
     table = tableLoader.loadTable();
-    accumulators = extensions.createAccumulators();
-    AccumulatorContext context = new AccumulatorContext(rowType, extensions.options());
-    accumulators.forEach(accumulator -> accumulator.open(context));
+    accumulators = extensions.openAccumulators(rowType);
     manifestFiles =
         FlinkManifestUtil.createOutputFileFactory(
             () -> table,

@@ -1,6 +1,7 @@
 package org.apache.iceberg.flink.sink;
 
 import io.github.icebergfinalization.api.Accumulator;
+import io.github.icebergfinalization.api.AccumulatorContext;
 import io.github.icebergfinalization.api.CommitProcessor;
 import io.github.icebergfinalization.api.Plugins;
 import io.github.icebergfinalization.eventtime.EventTimeAccumulator;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import org.apache.flink.configuration.ReadableConfig;
+import org.apache.flink.table.types.logical.RowType;
 
 /** Which accumulators and processors a sink's options ask for, and how to make them on the workers. */
 final class Extensions implements Serializable {
@@ -85,10 +87,15 @@ final class Extensions implements Serializable {
     return failOnPostCommit;
   }
 
-  List<Accumulator> createAccumulators() {
-    return accumulators.stream()
-        .map(name -> create(name, ACCUMULATORS, Accumulator.class, Accumulator::name))
-        .toList();
+  /** New accumulators, ready for rows of the given type. */
+  List<Accumulator> openAccumulators(RowType rowType) {
+    AccumulatorContext context = new AccumulatorContext(rowType, options);
+    List<Accumulator> opened =
+        accumulators.stream()
+            .map(name -> create(name, ACCUMULATORS, Accumulator.class, Accumulator::name))
+            .toList();
+    opened.forEach(accumulator -> accumulator.open(context));
+    return opened;
   }
 
   List<CommitProcessor> createProcessors() {
