@@ -2,6 +2,7 @@ package io.github.icebergfinalization.eventtime;
 
 import io.github.icebergfinalization.api.EventTimeReader;
 import io.github.icebergfinalization.api.Plugins;
+import io.github.icebergfinalization.rows.ColumnPath;
 import java.io.Serializable;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -11,7 +12,6 @@ import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.TemporalAccessor;
-import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
 import org.apache.flink.table.data.RowData;
@@ -49,27 +49,9 @@ public abstract class EventTimeExtractor implements Serializable {
       reader.get().open(rowType, column);
       return new Plugged(reader.get());
     }
-    String[] path = column.split("\\.");
-    RowType parent = rowType;
-    int[] indices = new int[path.length];
-    int[] sizes = new int[path.length];
-    LogicalType type = rowType;
-    for (int i = 0; i < path.length; i++) {
-      if (!(type instanceof RowType)) {
-        throw new IllegalArgumentException(
-            COLUMN_KEY + " is '" + column + "', but '" + path[i - 1] + "' is " + type + " and has no fields");
-      }
-      parent = (RowType) type;
-      indices[i] = parent.getFieldIndex(path[i]);
-      if (indices[i] < 0) {
-        throw new IllegalArgumentException(
-            COLUMN_KEY + " is '" + column + "', but there is no '" + path[i] + "'; fields: " + parent.getFieldNames());
-      }
-      type = parent.getTypeAt(indices[i]);
-      sizes[i] = type instanceof RowType row ? row.getFieldCount() : 0;
-    }
-    EventTimeExtractor leaf = ofField(indices[path.length - 1], type, column, format);
-    return path.length == 1 ? leaf : new Nested(Arrays.copyOf(indices, path.length - 1), sizes, leaf);
+    ColumnPath path = ColumnPath.of(rowType, column, COLUMN_KEY);
+    EventTimeExtractor leaf = ofField(path.index(), path.type(), column, format);
+    return path.parents().length == 0 ? leaf : new Nested(path, leaf);
   }
 
   private static EventTimeExtractor ofField(int index, LogicalType type, String column, String format) {
@@ -226,26 +208,18 @@ public abstract class EventTimeExtractor implements Serializable {
   }
 
   private static final class Nested extends EventTimeExtractor {
-    private final int[] path;
-    private final int[] sizes;
+    private final ColumnPath path;
     private final EventTimeExtractor leaf;
 
-    Nested(int[] path, int[] sizes, EventTimeExtractor leaf) {
+    Nested(ColumnPath path, EventTimeExtractor leaf) {
       this.path = path;
-      this.sizes = sizes;
       this.leaf = leaf;
     }
 
     @Override
     public long epochMillis(RowData row) {
-      RowData inner = row;
-      for (int i = 0; i < path.length; i++) {
-        if (inner.isNullAt(path[i])) {
-          return MISSING;
-        }
-        inner = inner.getRow(path[i], sizes[i]);
-      }
-      return leaf.epochMillis(inner);
+      RowData holder = path.find(row);
+      return holder == null ? MISSING : leaf.epochMillis(holder);
     }
   }
 }
