@@ -32,6 +32,7 @@ public final class EventTimeAccumulator implements Accumulator {
 
   private final InstantSource clock;
   private final long[] batch = new long[BATCH];
+  private final BatchSorter sorter = new BatchSorter(BATCH);
   private int size;
   private long nulls;
 
@@ -107,7 +108,7 @@ public final class EventTimeAccumulator implements Accumulator {
    * then cost next to nothing, and neighbours enter the digest in groups.
    */
   private void flush() {
-    Arrays.sort(batch, 0, size);
+    sorter.sort(batch, size);
     int from = 0;
     int to = size;
     long latestMs = clock.millis() + maxFutureMs;
@@ -123,9 +124,7 @@ public final class EventTimeAccumulator implements Accumulator {
       return;
     }
     state.range(batch[from], batch[to - 1], to - from);
-    for (int i = from; i < to; i++) {
-      state.partitions.add(batch[i]);
-    }
+    state.partitions.addSorted(batch, from, to);
     int groupsFrom = Math.min(from + SINGLES, to);
     int groupsTo = Math.max(groupsFrom, to - SINGLES);
     addSingles(from, groupsFrom);

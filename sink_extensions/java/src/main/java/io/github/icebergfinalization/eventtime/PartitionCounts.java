@@ -6,7 +6,7 @@ import java.util.TreeMap;
 /**
  * Records by finalization partition: exact for the newest {@value #KEPT}, one sum for all older ones.
  *
- * <p>While counting, more are held than are kept in the end, so that merging the states of several writers keeps
+ * <p>A partition is given up only where {@value #KEPT} newer ones are held, so merging the states of several writers keeps
  * exactly the newest of all.
  */
 final class PartitionCounts {
@@ -17,35 +17,26 @@ final class PartitionCounts {
   private final TreeMap<Long, Long> counts = new TreeMap<>();
   private long older;
 
-  // The partition of the last value: most records fall into the same one as their neighbour.
-  private long start;
-  private long end;
-  private long pending;
-  private long pendingIndex;
-
   PartitionCounts(Granularity granularity) {
     this.granularity = granularity;
-    clear();
   }
 
-  void clear() {
-    counts.clear();
-    older = 0;
-    start = 0;
-    end = 0;
-    pending = 0;
-    pendingIndex = 0;
-  }
-
-  /** Counts one value, given in epoch milliseconds. */
-  void add(long epochMs) {
-    if (epochMs < start || epochMs >= end) {
-      settle();
-      pendingIndex = granularity.index(epochMs);
-      start = granularity.start(pendingIndex);
-      end = granularity.start(pendingIndex + 1);
+  /** Counts values in ascending order, in epoch milliseconds. */
+  void addSorted(long[] epochMs, int from, int to) {
+    int next = from;
+    while (next < to) {
+      int first = next;
+      long index = granularity.index(epochMs[first]);
+      long end = granularity.start(index + 1);
+      if (epochMs[to - 1] < end) {
+        next = to;
+      } else {
+        do {
+          next++;
+        } while (epochMs[next] < end);
+      }
+      add(index, next - first);
     }
-    pending++;
   }
 
   /** Adds a partition's count, as read from another writer's state. */
@@ -61,20 +52,11 @@ final class PartitionCounts {
     older += count;
   }
 
-  private void settle() {
-    if (pending > 0) {
-      add(pendingIndex, pending);
-      pending = 0;
-    }
-  }
-
   Map<Long, Long> counts() {
-    settle();
     return counts;
   }
 
   long older() {
-    settle();
     return older;
   }
 
