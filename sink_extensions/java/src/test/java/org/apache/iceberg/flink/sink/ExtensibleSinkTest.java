@@ -4,17 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.apache.flink.configuration.Configuration;
-import org.apache.flink.table.api.EnvironmentSettings;
+import java.util.stream.Collectors;
 import org.apache.flink.table.api.ExplainDetail;
 import org.apache.flink.table.api.TableEnvironment;
 import org.apache.flink.table.api.StatementSet;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
-import org.apache.iceberg.hadoop.HadoopTables;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,8 +20,9 @@ import org.junit.jupiter.api.io.TempDir;
 class ExtensibleSinkTest {
 
   private static final String EVENT_TIME =
-      "'sink.accumulators'='event-time','finalization.event-time-column'='ts',"
-          + "'sink.commit-processors'='" + RecordingProcessor.class.getName() + "'";
+      SinkTesting.EVENT_TIME.entrySet().stream()
+          .map(option -> "'" + option.getKey() + "'='" + option.getValue() + "'")
+          .collect(Collectors.joining(","));
 
   @TempDir Path warehouse;
   private TableEnvironment environment;
@@ -36,27 +34,11 @@ class ExtensibleSinkTest {
   }
 
   private TableEnvironment environment(String checkpointInterval, int rowsPerSecond) {
-    Configuration config = new Configuration();
-    config.setString("parallelism.default", "2");
-    config.setString("execution.checkpointing.interval", checkpointInterval);
-    config.setString("restart-strategy.type", "fixed-delay");
-    config.setString("restart-strategy.fixed-delay.attempts", "10");
-    config.setString("restart-strategy.fixed-delay.delay", "100 ms");
-    config.setString("table.exec.iceberg.use-v2-sink", "true");
-    config.setString("rest.bind-address", "127.0.0.1");
-    config.setString("sink.python.executable", System.getProperty("python"));
-    TableEnvironment created =
-        TableEnvironment.create(EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(config).build());
+    TableEnvironment created = SinkTesting.sql(SinkTesting.configuration(2, checkpointInterval), rowsPerSecond);
     for (String type : List.of("iceberg", "iceberg-extensible")) {
-      created.executeSql(
-          "CREATE CATALOG `" + type + "` WITH ('type'='" + type + "','catalog-type'='hadoop','warehouse'='"
-              + warehouse.toUri() + "')");
+      SinkTesting.createCatalog(created, type, type, warehouse);
     }
     created.executeSql("CREATE DATABASE IF NOT EXISTS `iceberg`.db");
-    created.executeSql(
-        "CREATE TEMPORARY TABLE numbers (id BIGINT, ts AS CAST(TO_TIMESTAMP_LTZ(1357034400000 + 360 * id, 3) AS TIMESTAMP(6)))"
-            + " WITH ('connector'='datagen','fields.id.kind'='sequence','fields.id.start'='0','fields.id.end'='19999',"
-            + "'rows-per-second'='" + rowsPerSecond + "')");
     return created;
   }
 
@@ -89,7 +71,7 @@ class ExtensibleSinkTest {
   void everySnapshotHasTheFactsOfItsRows() throws Exception {
     createTable("facts", "");
     insert("facts", hint());
-    List<Snapshot> snapshots = snapshots("facts");
+    List<Snapshot> snapshots = SinkTesting.snapshots(load("facts"));
     long counted = 0;
     for (Snapshot snapshot : snapshots) {
       Map<String, String> summary = snapshot.summary();
@@ -107,11 +89,9 @@ class ExtensibleSinkTest {
     RecordingProcessor.PRE_COMMIT_FAILURES.set(2);
     insert("aborted", hint());
     assertThat(rows("aborted")).isEqualTo(20_000);
-    List<String> calls = RecordingProcessor.CALLS.stream().filter(call -> call.startsWith("pre")).toList();
+    List<RecordingProcessor.Call> calls = RecordingProcessor.preCommits();
+    assertThat(calls.get(0).facts()).isNotEmpty();
     assertThat(calls.get(0)).isEqualTo(calls.get(1)).isEqualTo(calls.get(2));
-    assertThat(RecordingProcessor.FACTS.get(0))
-        .isEqualTo(RecordingProcessor.FACTS.get(1))
-        .isEqualTo(RecordingProcessor.FACTS.get(2));
   }
 
   @Test
@@ -120,7 +100,7 @@ class ExtensibleSinkTest {
     RecordingProcessor.POST_COMMIT_FAILURES.set(4);
     insert("after", hint());
     assertThat(rows("after")).as("calls: %s", RecordingProcessor.CALLS).isEqualTo(20_000);
-    assertThat(RecordingProcessor.CALLS).anyMatch(call -> call.endsWith("durable"));
+    assertThat(RecordingProcessor.CALLS).anyMatch(call -> call.snapshotId().isPresent());
   }
 
   /** The aggregator numbers what comes after the last barrier itself: it must not number it as a commit of before. */
@@ -151,7 +131,7 @@ class ExtensibleSinkTest {
   void aWrongNameFailsAtSubmissionAndSaysWhatWouldBeRight() {
     createTable("wrong", "");
     assertThatThrownBy(() -> insert("wrong", "/*+ OPTIONS('sink.accumulators'='evnt-time') */"))
-        .hasStackTraceContaining("sink.accumulators names something that cannot be used: 'evnt-time' is neither a known name [event-time]");
+        .hasStackTraceContaining("sink.accumulators names something that cannot be used: 'evnt-time' is neither a known name [event-time, field-stats]");
     assertThatThrownBy(() -> insert("wrong", "/*+ OPTIONS('sink.commit-processors'='java.lang.String') */"))
         .hasStackTraceContaining("'java.lang.String' is not a io.github.icebergfinalization.api.CommitProcessor");
   }
@@ -172,22 +152,14 @@ class ExtensibleSinkTest {
   }
 
   private Table load(String table) {
-    return new HadoopTables(new org.apache.hadoop.conf.Configuration()).load(warehouse.toUri() + "/db/" + table);
-  }
-
-  private List<Snapshot> snapshots(String table) {
-    List<Snapshot> snapshots = new ArrayList<>();
-    load(table).snapshots().forEach(snapshots::add);
-    return snapshots;
+    return SinkTesting.load(warehouse, table);
   }
 
   private long counted(String table) {
-    return snapshots(table).stream()
-        .mapToLong(snapshot -> Long.parseLong(snapshot.summary().get("accumulator.event-time.count")))
-        .sum();
+    return SinkTesting.counted(SinkTesting.snapshots(load(table)));
   }
 
   private long rows(String table) {
-    return Long.parseLong(load(table).currentSnapshot().summary().get("total-records"));
+    return SinkTesting.totalRecords(load(table));
   }
 }

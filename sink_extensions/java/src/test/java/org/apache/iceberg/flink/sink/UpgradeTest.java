@@ -3,18 +3,15 @@ package org.apache.iceberg.flink.sink;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.core.execution.JobClient;
 import org.apache.flink.core.execution.SavepointFormatType;
-import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.TableEnvironment;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
-import org.apache.iceberg.hadoop.HadoopTables;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -47,9 +44,7 @@ class UpgradeTest {
     first.executeSql("CREATE DATABASE IF NOT EXISTS lake.db");
     first.executeSql("CREATE TABLE lake.db.moved (id BIGINT, ts TIMESTAMP(6)) WITH ('format-version'='2')");
     JobClient job = insert(first);
-    while (snapshots().isEmpty()) {
-      TimeUnit.MILLISECONDS.sleep(50);
-    }
+    SinkTesting.await(() -> !snapshots().isEmpty(), "a commit");
     String savepoint =
         job.stopWithSavepoint(false, folder.resolve("savepoints").toUri().toString(), SavepointFormatType.CANONICAL)
             .get(2, TimeUnit.MINUTES);
@@ -67,24 +62,13 @@ class UpgradeTest {
   }
 
   private TableEnvironment environment(String type, String savepoint) {
-    Configuration config = new Configuration();
-    config.setString("parallelism.default", "2");
-    config.setString("execution.checkpointing.interval", "500 ms");
-    config.setString("table.exec.iceberg.use-v2-sink", "true");
-    config.setString("rest.bind-address", "127.0.0.1");
-    config.setString("sink.python.executable", System.getProperty("python"));
+    Configuration config = SinkTesting.configuration(2, "500 ms");
     if (savepoint != null) {
       config.setString("execution.state-recovery.path", savepoint);
     }
-    TableEnvironment environment =
-        TableEnvironment.create(EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(config).build());
+    TableEnvironment environment = SinkTesting.sql(config, 2_000);
     // One name: the table's full name is part of the operators' uids.
-    environment.executeSql(
-        "CREATE CATALOG lake WITH ('type'='" + type + "','catalog-type'='hadoop','warehouse'='" + folder.toUri() + "')");
-    environment.executeSql(
-        "CREATE TEMPORARY TABLE numbers (id BIGINT, ts AS CAST(TO_TIMESTAMP_LTZ(1357034400000 + 360 * id, 3) AS TIMESTAMP(6)))"
-            + " WITH ('connector'='datagen','fields.id.kind'='sequence','fields.id.start'='0','fields.id.end'='19999',"
-            + "'rows-per-second'='2000')");
+    SinkTesting.createCatalog(environment, "lake", type, folder);
     return environment;
   }
 
@@ -93,14 +77,14 @@ class UpgradeTest {
   }
 
   private long rows() {
-    List<Map<String, String>> summaries = summaries();
-    return Long.parseLong(summaries.get(summaries.size() - 1).get("total-records"));
+    return SinkTesting.totalRecords(table());
   }
 
   private List<Snapshot> snapshots() {
-    Table table = new HadoopTables(new org.apache.hadoop.conf.Configuration()).load(folder.toUri() + "/db/moved");
-    List<Snapshot> snapshots = new ArrayList<>();
-    table.snapshots().forEach(snapshots::add);
-    return snapshots;
+    return SinkTesting.snapshots(table());
+  }
+
+  private Table table() {
+    return SinkTesting.load(folder, "moved");
   }
 }
