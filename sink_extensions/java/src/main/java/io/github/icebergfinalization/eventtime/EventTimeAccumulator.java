@@ -178,18 +178,16 @@ public final class EventTimeAccumulator implements Accumulator {
       long maxMs = filled.stream().mapToLong(EventTimeState.Merged::maxMs).max().orElseThrow();
       facts.put("min-ms", Long.toString(minMs));
       facts.put("max-ms", Long.toString(maxMs));
-      facts.put("digest", DigestCodec.encode(minMs, maxMs, mergeDigests(filled, minMs)));
+      facts.put("digest", DigestSummary.encode(minMs, maxMs, centroids(filled)));
       facts.put("partitions", mergePartitions(filled).encode());
     }
     return facts;
   }
 
-  private static TDigests.Centroids mergeDigests(List<EventTimeState.Merged> states, long minMs) {
-    return TDigests.merge(
-        new TDigests.Centroids(
-            states.stream().flatMapToDouble(state -> Arrays.stream(state.centroids().means())).toArray(),
-            states.stream().flatMapToLong(state -> Arrays.stream(state.centroids().weights())).toArray()),
-        minMs);
+  private static TDigests.Centroids centroids(List<EventTimeState.Merged> states) {
+    return new TDigests.Centroids(
+        states.stream().flatMapToDouble(state -> Arrays.stream(state.centroids().means())).toArray(),
+        states.stream().flatMapToLong(state -> Arrays.stream(state.centroids().weights())).toArray());
   }
 
   private PartitionCounts mergePartitions(List<EventTimeState.Merged> states) {

@@ -4,23 +4,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.icebergfinalization.api.AccumulatorContext;
-import java.nio.charset.StandardCharsets;
+import io.github.icebergfinalization.eventtime.FactsAccuracy.Times;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.function.LongUnaryOperator;
 import org.apache.flink.table.api.DataTypes;
 import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.TimestampData;
 import org.apache.flink.table.types.logical.RowType;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class EventTimeAccumulatorTest {
 
@@ -136,87 +136,17 @@ class EventTimeAccumulatorTest {
     }
   }
 
-  @Test
-  void factsStaySmallAndPercentilesClose() {
-    Random random = new Random(11);
-    for (int records : new int[] {1_000, 1_000_000}) {
-      assertFacts("uniform", records, i -> NOW - random.nextInt((int) HOUR));
-      assertFacts("in order", records, i -> NOW - HOUR + i * HOUR / records);
-      assertFacts("two hours mixed", records, i -> NOW - (i % 10 == 0 ? 5 : 1) * HOUR - random.nextInt(600_000));
-      assertFacts("heavy tail", records, i -> NOW - (long) (60_000 * Math.pow(random.nextDouble(), -0.7)));
+  @ParameterizedTest
+  @EnumSource(Times.class)
+  void factsStaySmallAndPercentilesClose(Times times) {
+    for (int records : new int[] {1_000, 50_000, 1_000_000}) {
+      FactsAccuracy facts = FactsAccuracy.measure(times, records, 11);
+      assertThat(facts.worst(1, 99)).as(facts.toString()).isLessThanOrEqualTo(0.005);
+      assertThat(facts.worst(0.1, 0.1)).as(facts.toString()).isLessThanOrEqualTo(0.0005);
+      assertThat(facts.worst(99.9, 99.9)).as(facts.toString()).isLessThanOrEqualTo(0.0005);
+      // A tail of days reaches over many partitions, each with a count of its own: it is not the ordinary commit.
+      assertThat(facts.bytes()).as(facts.toString()).isLessThanOrEqualTo(times == Times.HEAVY_TAIL ? 900 : 600);
     }
-  }
-
-  private void assertFacts(String name, int records, LongUnaryOperator times) {
-    EventTimeAccumulator accumulator = accumulator();
-    long[] values = new long[records];
-    List<byte[]> snapshots = new ArrayList<>();
-    for (int i = 0; i < records; i++) {
-      values[i] = Math.max(times.applyAsLong(i), NOW - 30L * 24 * HOUR);
-      accumulator.add(row(values[i]));
-      if (i == records / 2) {
-        snapshots.add(accumulator.snapshot());
-        accumulator.reset();
-      }
-    }
-    snapshots.add(accumulator.snapshot());
-    Map<String, String> facts = accumulator.merge(snapshots);
-    int bytes =
-        facts.entrySet().stream()
-            .mapToInt(e -> ("accumulator.event-time." + e.getKey() + e.getValue()).getBytes(StandardCharsets.UTF_8).length)
-            .sum();
-    Arrays.sort(values);
-    DigestCodec.Decoded digest = DigestCodec.decode(facts.get("digest"));
-    StringBuilder errors = new StringBuilder();
-    double worst = 0;
-    for (double q : new double[] {0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999}) {
-      double error = rankError(values, quantile(digest, q), q);
-      worst = Math.max(worst, error);
-      errors.append(String.format(" p%s=%.5f", q * 100, error));
-    }
-    System.out.printf(
-        "%s, %,d records: %d bytes, %d centroids, rank errors%s%n",
-        name, records, bytes, digest.centroids().means().length, errors);
-    // A centroid that reaches over empty time (between two hours, along a tail) blurs the percentiles beside it.
-    boolean hasGaps = name.equals("two hours mixed") || name.equals("heavy tail");
-    assertThat(worst).as(name).isLessThan(hasGaps ? 0.05 : 0.01);
-    // Heavy tails reach over many partitions, each with a count of its own; they are not the ordinary commit.
-    if (!name.equals("heavy tail")) {
-      assertThat(bytes).as(name).isLessThanOrEqualTo(600);
-    }
-  }
-
-  /** How far, in ranks, the estimate is from the quantile asked for. */
-  private static double rankError(long[] sorted, double estimate, double q) {
-    int below = 0;
-    int upTo = 0;
-    for (long value : sorted) {
-      below += value < estimate - 0.5 ? 1 : 0;
-      upTo += value <= estimate + 0.5 ? 1 : 0;
-    }
-    double low = (double) below / sorted.length;
-    double high = (double) upTo / sorted.length;
-    return q < low ? low - q : q > high ? q - high : 0;
-  }
-
-  /** Interpolates between the middles of neighbouring centroids, with the exact ends beyond them. */
-  private static double quantile(DigestCodec.Decoded digest, double q) {
-    double[] means = digest.centroids().means();
-    long[] weights = digest.centroids().weights();
-    double target = q * Arrays.stream(weights).sum();
-    double rank = 0;
-    double value = digest.minMs();
-    double seen = 0;
-    for (int i = 0; i < means.length; i++) {
-      double middle = seen + weights[i] / 2.0;
-      if (target <= middle) {
-        return value + (means[i] - value) * (target - rank) / Math.max(middle - rank, 1e-9);
-      }
-      rank = middle;
-      value = means[i];
-      seen += weights[i];
-    }
-    return value + (digest.maxMs() - value) * (target - rank) / Math.max(seen - rank, 1e-9);
   }
 
   @Test

@@ -63,7 +63,7 @@ public class EventTimeBenchmark {
     return switch (times) {
       case "ordered" -> NOW + i * (HOUR / 60) / RECORDS;
       case "uniform" -> NOW + random.nextInt((int) HOUR);
-      case "bursty" -> NOW + random.nextInt(20) * 180_000L + random.nextInt(1000);
+      case "bursty" -> NOW + random.nextInt(6) * 600_000L + random.nextInt(1000);
       case "two-hours-mixed" -> NOW + (i % 10 == 0 ? 0 : 4 * HOUR) + random.nextInt(600_000);
       default -> NOW - Math.min(30 * 24 * HOUR, (long) (60_000 * Math.pow(random.nextDouble(), -0.7)));
     };
