@@ -5,10 +5,12 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.apache.flink.api.connector.sink2.Committer;
+import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.util.IOUtils;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
@@ -33,21 +35,25 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
   private final TableLoader tableLoader;
   private final String branch;
   private final Extensions extensions;
+  private final MetricGroup metricGroup;
   private final List<CommitProcessor> processors = new ArrayList<>();
   private Table table;
+  private ExtensionMetrics metrics;
 
   ExtensibleCommitter(
       Committer<IcebergCommittable> standard,
       Map<String, String> snapshotProperties,
       TableLoader tableLoader,
       String branch,
-      Extensions extensions) {
+      Extensions extensions,
+      MetricGroup metricGroup) {
     this.standard = standard;
     this.snapshotProperties = snapshotProperties;
     this.userProperties = Map.copyOf(snapshotProperties);
     this.tableLoader = tableLoader;
     this.branch = branch;
     this.extensions = extensions;
+    this.metricGroup = metricGroup;
   }
 
   /**
@@ -60,6 +66,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
       tableLoader.open();
     }
     table = tableLoader.loadTable();
+    metrics = new ExtensionMetrics(metricGroup, table.name(), branch);
     for (CommitProcessor processor : extensions.createProcessors()) {
       processors.add(processor);
       try {
@@ -98,15 +105,21 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
     snapshotProperties.putAll(userProperties);
     if (!isCommitted(committable)) {
       preCommit(context);
-      accumulators.forEach(
-          (name, entries) ->
-              entries.forEach((key, value) -> snapshotProperties.put("accumulator." + name + "." + key, value)));
+      snapshotProperties.putAll(summaryEntries(accumulators));
       snapshotProperties.putAll(context.snapshotProperties());
     }
     standard.commit(List.of(request));
+    metrics.committed(context.snapshotProperties());
     context.refresh();
     context.committedAs(findSnapshot(committable));
     postCommit(context);
+  }
+
+  private static Map<String, String> summaryEntries(Map<String, Map<String, String>> accumulators) {
+    Map<String, String> entries = new HashMap<>();
+    accumulators.forEach(
+        (name, facts) -> facts.forEach((key, value) -> entries.put("accumulator." + name + "." + key, value)));
+    return entries;
   }
 
   private boolean isCommitted(IcebergCommittable committable) {
@@ -132,6 +145,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
   }
 
   private void preCommit(TableCommitContext context) throws IOException {
+    long started = System.nanoTime();
     context.allowSnapshotProperties(true);
     for (CommitProcessor processor : processors) {
       try {
@@ -143,9 +157,11 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
       }
     }
     context.allowSnapshotProperties(false);
+    metrics.preCommit(summaryEntries(context.accumulators()), started);
   }
 
   private void postCommit(TableCommitContext context) throws IOException {
+    long started = System.nanoTime();
     for (CommitProcessor processor : processors) {
       for (int attempt = 1; ; attempt++) {
         try {
@@ -167,6 +183,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
         }
       }
     }
+    metrics.postCommit(context.properties(), started);
   }
 
   @Override

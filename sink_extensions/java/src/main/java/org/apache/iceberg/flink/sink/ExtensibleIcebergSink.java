@@ -111,7 +111,8 @@ public final class ExtensibleIcebergSink
             IcebergSinkParts.snapshotProperties(standard),
             IcebergSinkParts.tableLoader(standard).clone(),
             IcebergSinkParts.branch(standard),
-            extensions);
+            extensions,
+            context.metricGroup());
     if (context.getTaskInfo().getIndexOfThisSubtask() == 0) {
       committer.start();
     }
