@@ -1,8 +1,9 @@
 """Writes `docs/options.md` from the declaration: `python -m finalization.options_doc`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from finalization.options import OPTIONS
+from finalization.options import OPTIONS, Option
 
 FILE = Path(__file__).parent.parent / "docs" / "options.md"
 
@@ -15,29 +16,36 @@ prefix; in a table, `finalization policy show|check|apply` reads and writes them
 running job follows a change at its next commit, or, where the table says so, writes its facts by it after a
 restart. A wrong value never fails a job: the watermark holds, and `finalization status` says why.
 
-| key | default | takes | unit | meaning | takes effect |
-|---|---|---|---|---|---|
 """
 
 _TAIL = """
 ## State, not policy
 
-| key | where | meaning | |---|---|---| | `finalization.watermark` | table property | Every event time
-before this instant is final. Only goes forward. | | `finalization.watermark@<branch>` | table property |
-The same for a branch other than main. | | `finalization.late-records` | snapshot summary | Records of this
-commit that came after their partition was final. | | `finalization.late-partitions` | snapshot summary |
-The same by partition, in the form of `accumulator.event-time.partitions`. |
+| key | where | meaning |
+|---|---|---|
+| `finalization.watermark` | table property | Every event time before it is final. Only goes forward. |
+| `finalization.watermark@<branch>` | table property | The same for a branch other than main. |
+| `finalization.late-records` | snapshot summary | Records of the commit that were late. |
+| `finalization.late-partitions` | snapshot summary | Late records by partition. |
 """
 
 
 def render() -> str:
     """The whole file."""
-    rows = []
-    for option in OPTIONS:
+    return _HEAD + table(OPTIONS) + _TAIL
+
+
+def table(options: Iterable[Option]) -> str:
+    """Options as a table."""
+    rows = [
+        "| key | default | takes | unit | meaning | takes effect |",
+        "|---|---|---|---|---|---|",
+    ]
+    for option in options:
         default = f"`{option.default}`" if option.default is not None else "not set"
         cells = (f"`{option.key}`", default, option.form, option.unit, option.doc, option.takes_effect)
         rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-    return _HEAD + "\n".join(rows) + "\n" + _TAIL
+    return "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":

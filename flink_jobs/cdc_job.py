@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from sink_extensions import sql
+
 if TYPE_CHECKING:
     from finalization.pipeline import Pipeline
 
@@ -31,7 +33,7 @@ _METADATA_COLUMNS = {
 def statements(pipeline: Pipeline) -> list[str]:
     """The statements that prepare the session: Python functions, the catalog, the source."""
     functions = [
-        f"CREATE TEMPORARY SYSTEM FUNCTION {identifier(name)} AS {_literal(target)} LANGUAGE PYTHON"
+        f"CREATE TEMPORARY SYSTEM FUNCTION {sql.identifier(name)} AS {sql.literal(target)} LANGUAGE PYTHON"
         for name, target in pipeline.event_time.functions.items()
     ]
     return [*functions, create_catalog(pipeline), create_source(pipeline)]
@@ -45,7 +47,7 @@ def inserts(pipeline: Pipeline) -> list[str]:
 def create_catalog(pipeline: Pipeline) -> str:
     """`CREATE CATALOG` of the type whose sinks carry facts."""
     options = {"type": "iceberg-extensible", **pipeline.catalog.flink_properties()}
-    return f"CREATE CATALOG {identifier(pipeline.catalog.name)} WITH ({_options(options)})"
+    return f"CREATE CATALOG {sql.identifier(pipeline.catalog.name)} WITH ({sql.options(options)})"
 
 
 def create_source(pipeline: Pipeline) -> str:
@@ -64,11 +66,11 @@ def create_source(pipeline: Pipeline) -> str:
         **{f"properties.{key}": value for key, value in kafka.properties.items()},
         **_event_time_options(pipeline),
     }
-    listed = ", ".join(f"{identifier(name)} {sql_type}" for name, sql_type in columns.items())
+    listed = ", ".join(f"{sql.identifier(name)} {sql_type}" for name, sql_type in columns.items())
     if kafka.heartbeat_topic is not None:
         listed += ", `_message_time` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
         listed += ", WATERMARK FOR `_message_time` AS `_message_time`"
-    return f"CREATE TEMPORARY TABLE {SOURCE} ({listed}) WITH ({_options(options)})"
+    return f"CREATE TEMPORARY TABLE {SOURCE} ({listed}) WITH ({sql.options(options)})"
 
 
 def _topic_options(pipeline: Pipeline) -> dict[str, str]:
@@ -102,12 +104,12 @@ def insert_changes(pipeline: Pipeline) -> str:
         # A snapshot's rows say nothing about when they changed.
         event_time = f"CASE WHEN `_op` = 'r' THEN NULL ELSE ({pipeline.event_time.expression}) END"
     values = {
-        **{name: identifier(name) for name in pipeline.columns},
+        **{name: sql.identifier(name) for name in pipeline.columns},
         "_op": "`_op`",
         "_event_time": f"CAST({event_time} AS TIMESTAMP_LTZ(6))",
         "_source_ts": "CAST(`_source_ts` AS TIMESTAMP_LTZ(6))",
         "_position": "`_position`",
-        **{name: identifier(name) for name in _METADATA_COLUMNS},
+        **{name: sql.identifier(name) for name in _METADATA_COLUMNS},
         "_ingested_at": "CAST(CURRENT_TIMESTAMP AS TIMESTAMP_LTZ(6))",
     }
     return _insert(pipeline, pipeline.tables.cdc, values, "`_error` IS NULL AND `_op` <> 'heartbeat'")
@@ -127,20 +129,7 @@ def insert_dead_letters(pipeline: Pipeline) -> str:
 
 
 def _insert(pipeline: Pipeline, table: str, values: Mapping[str, str], condition: str) -> str:
-    target = ".".join(identifier(part) for part in [pipeline.catalog.name, *table.split(".")])
-    columns = ", ".join(identifier(name) for name in values)
+    target = sql.path([pipeline.catalog.name, *table.split(".")])
+    columns = ", ".join(sql.identifier(name) for name in values)
     selected = ", ".join(values.values())
     return f"INSERT INTO {target} ({columns}) SELECT {selected} FROM {SOURCE} WHERE {condition}"
-
-
-def identifier(name: str) -> str:
-    """Quote a name for Flink SQL."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _options(options: Mapping[str, str]) -> str:
-    return ", ".join(f"{_literal(key)} = {_literal(value)}" for key, value in options.items())
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -16,6 +16,7 @@ from typing import Any
 
 from finalization.commit import CommitProcessor
 from finalization.lineage import Snapshot
+from sink_extensions.targets import check_methods
 
 PROCESSOR_INTERFACE = "io.github.icebergfinalization.python.PythonWorker$Processor"
 
@@ -36,11 +37,7 @@ def load_processor(target: str) -> CommitProcessor:
     processor_class = getattr(module, class_name, None)
     if not isinstance(processor_class, type):
         raise ValueError(f"module {module_name!r} has no class {class_name!r}")
-    for method in ("pre_commit", "post_commit"):
-        if not callable(getattr(processor_class, method, None)):
-            raise ValueError(
-                f"{target} has no method {method}(context); see finalization.commit.CommitProcessor"
-            )
+    check_methods(target, processor_class)
     processor: CommitProcessor = processor_class()
     return processor
 

@@ -1,0 +1,50 @@
+"""Runs the examples of docs/extending.md: `python -m examples.extending [NAME …]`."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from examples.extending import data_stream, table_api
+from examples.extending.shop import Shop
+
+EXAMPLES: dict[str, Callable[[Shop], None]] = {
+    "sql-properties": lambda shop: shop.run_sql("properties"),
+    "sql-hints": lambda shop: shop.run_sql("hints"),
+    "field-stats": lambda shop: shop.run_sql("field_stats"),
+    "event-time-reader": lambda shop: shop.run_sql("event_time"),
+    "table-api": lambda shop: table_api.write(shop.incoming()),
+    "statement-set": lambda shop: table_api.write_both(shop.t_env, shop.incoming(), shop.incoming()),
+    "data-stream": lambda shop: data_stream.write(shop.env, shop.t_env, shop.stream()),
+    "watermarks": lambda shop: data_stream.write_with_watermarks(shop.env, shop.t_env, shop.untimed_stream()),
+    "java-data-stream": lambda shop: shop.run_java(),
+}
+# What the examples leave in a table; the rest is Iceberg's and Flink's own.
+_OURS = ("accumulator.", "audit.", "revenue-gate.", "finalization.")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run examples, each on new tables, and print what they left in snapshot and table."""
+    parser = argparse.ArgumentParser(prog="python -m examples.extending", description=__doc__)
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help=f"out of {', '.join(EXAMPLES)}; default: all"
+    )
+    names = parser.parse_args(arguments).names or list(EXAMPLES)
+    if unknown := set(names) - set(EXAMPLES):
+        parser.error(f"there is no example {', '.join(unknown)}")
+    with tempfile.TemporaryDirectory() as folder:
+        shop = Shop.open(Path(folder))
+        for name in names:
+            shop.make_tables()
+            EXAMPLES[name](shop)
+            print(f"== {name}")
+            for text, found in (("snapshot", shop.summary()), ("table", shop.table().properties)):
+                for key in sorted(found):
+                    if key.startswith(_OURS):
+                        print(f"{text:8}  {key} = {found[key]}")
+
+
+if __name__ == "__main__":
+    main()
