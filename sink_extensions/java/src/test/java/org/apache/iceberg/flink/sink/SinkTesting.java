@@ -6,18 +6,25 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.LongStream;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.connector.source.util.ratelimit.RateLimiterStrategy;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.connector.datagen.source.DataGeneratorSource;
 import org.apache.flink.connector.datagen.source.GeneratorFunction;
+import org.apache.flink.runtime.testutils.MiniClusterResourceConfiguration;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
@@ -28,6 +35,7 @@ import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.TimestampData;
 import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.test.junit5.MiniClusterExtension;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.Snapshot;
@@ -65,6 +73,11 @@ final class SinkTesting {
 
   private SinkTesting() {}
 
+  static MiniClusterExtension cluster() {
+    return new MiniClusterExtension(
+        new MiniClusterResourceConfiguration.Builder().setNumberTaskManagers(1).setNumberSlotsPerTaskManager(8).build());
+  }
+
   static Configuration configuration(int parallelism, String checkpointInterval) {
     Configuration config = new Configuration();
     config.setString("parallelism.default", Integer.toString(parallelism));
@@ -100,9 +113,10 @@ final class SinkTesting {
     return new HadoopTables(new org.apache.hadoop.conf.Configuration()).load(warehouse.toUri() + "/db/" + table);
   }
 
-  /** A loader for a table in a {@link FaultyCatalog}. */
-  static TableLoader loader(Path warehouse, String table) {
-    return TableLoader.fromCatalog(catalog(warehouse), TableIdentifier.of("db", table));
+  /** A loader for a table that {@link #create} made. */
+  static TableLoader loader(Path warehouse, Table table) {
+    String name = table.name().substring(table.name().lastIndexOf('.') + 1);
+    return TableLoader.fromCatalog(catalog(warehouse), TableIdentifier.of("db", name));
   }
 
   private static CatalogLoader catalog(Path warehouse) {
@@ -113,15 +127,22 @@ final class SinkTesting {
         FaultyCatalog.class.getName());
   }
 
+  /** A new table in a {@link FaultyCatalog}. */
   static Table create(Path warehouse, String name, PartitionSpec spec, Map<String, String> properties) {
     Map<String, String> all = new LinkedHashMap<>(properties);
-    // A lost answer is looked for at once.
+    // Where the job asks for finalization, the first commit with rows gives a watermark; a lost answer is looked for at once.
+    all.put("finalization.event-time-column", "ts");
+    all.put("finalization.lookback-commits", "1");
     all.put("commit.status-check.min-wait-ms", "1");
     return catalog(warehouse).loadCatalog().createTable(TableIdentifier.of("db", name), SCHEMA, spec, all);
   }
 
   static RowData row(long index) {
-    return GenericRowData.of(index, TimestampData.fromEpochMillis(START_MS + index * STEP_MS));
+    return row(index, TimestampData.fromEpochMillis(START_MS + index * STEP_MS));
+  }
+
+  static RowData row(long id, TimestampData time) {
+    return GenericRowData.of(id, time);
   }
 
   /** A stream of {@code count} rows, of which so many come between two checkpoints; all at once for 0. */
@@ -164,13 +185,32 @@ final class SinkTesting {
   /** The rows of a branch's newest snapshot: how often each id is there, in the order of ids. */
   static Map<Long, Integer> ids(Table table, String branch) {
     Map<Long, Integer> ids = new TreeMap<>();
+    read(table, branch, record -> ids.merge((Long) record.getField("id"), 1, Integer::sum));
+    return ids;
+  }
+
+  /** What {@link #ids} gives where each of so many rows is there once. */
+  static Map<Long, Integer> once(long rows) {
+    Map<Long, Integer> ids = new TreeMap<>();
+    LongStream.range(0, rows).forEach(id -> ids.put(id, 1));
+    return ids;
+  }
+
+  /** The times of all rows. */
+  static Set<Object> times(Table table) {
+    Set<Object> times = new HashSet<>();
+    read(table, "main", record -> times.add(record.getField("ts")));
+    return times;
+  }
+
+  private static void read(Table table, String branch, Consumer<Record> reader) {
+    table.refresh();
     long snapshotId = table.snapshot(branch).snapshotId();
     try (CloseableIterable<Record> records = IcebergGenerics.read(table).useSnapshot(snapshotId).build()) {
-      records.forEach(record -> ids.merge((Long) record.getField("id"), 1, Integer::sum));
+      records.forEach(reader);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return ids;
   }
 
   /** The sum of the event-time counts of all snapshots; each must carry one. */
@@ -179,6 +219,33 @@ final class SinkTesting {
         .peek(snapshot -> assertThat(snapshot.summary()).containsKey(COUNT))
         .mapToLong(snapshot -> Long.parseLong(snapshot.summary().get(COUNT)))
         .sum();
+  }
+
+  /**
+   * Asserts that the event times of so many rows were counted, that every snapshot holds the facts which the processors
+   * saw before its commit, and that they were called after it.
+   */
+  static void assertFactsAndCalls(Table table, String branch, long rows) {
+    List<Snapshot> snapshots = snapshots(table, branch);
+    assertThat(counted(snapshots)).isEqualTo(rows);
+    for (Snapshot snapshot : snapshots) {
+      Map<String, String> summary = snapshot.summary();
+      assertThat(summary.get("test.checkpoint")).isEqualTo(summary.get(SinkUtil.MAX_COMMITTED_CHECKPOINT_ID));
+      assertThat(RecordingProcessor.postCommits())
+          .as("a call after the commit of %s", summary)
+          .anyMatch(call -> call.snapshotId().equals(OptionalLong.of(snapshot.snapshotId())));
+      assertThat(RecordingProcessor.preCommits())
+          .as("a call before the commit of %s", summary)
+          .anyMatch(call -> call.table().equals(table.name()) && summary.entrySet().containsAll(entries(call).entrySet()));
+    }
+  }
+
+  private static Map<String, String> entries(RecordingProcessor.Call call) {
+    Map<String, String> entries = new HashMap<>();
+    entries.put("test.checkpoint", Long.toString(call.checkpointId()));
+    call.facts()
+        .forEach((name, facts) -> facts.forEach((key, value) -> entries.put("accumulator." + name + "." + key, value)));
+    return entries;
   }
 
   static long totalRecords(Table table) {
