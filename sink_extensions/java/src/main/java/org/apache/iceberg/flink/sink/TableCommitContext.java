@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.apache.iceberg.BaseMetastoreTableOperations;
 import org.apache.iceberg.HasTableOperations;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.SnapshotRef;
@@ -14,6 +15,7 @@ import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.exceptions.CommitFailedException;
 import org.apache.iceberg.exceptions.CommitStateUnknownException;
+import org.apache.iceberg.hadoop.HadoopTableOperations;
 
 /** A {@link CommitContext} over a loaded table. */
 final class TableCommitContext implements CommitContext {
@@ -110,8 +112,16 @@ final class TableCommitContext implements CommitContext {
 
   @Override
   public boolean compareAndSetProperties(Map<String, String> updates) {
+    TableMetadata.Builder changed = TableMetadata.buildFrom(pinned).setProperties(updates);
+    SnapshotRef head = pinned.ref(branch);
+    if (!comparesWholeMetadata() && head != null) {
+      // A REST catalog would take properties from anyone, at any time: it checks only what else the change names. So the
+      // branch is set to where it is, and the change is refused if it has moved. Two writers that decide from one and the
+      // same snapshot come to the same decision.
+      changed.removeRef(branch).setRef(branch, head);
+    }
     try {
-      operations.commit(pinned, TableMetadata.buildFrom(pinned).setProperties(updates).build());
+      operations.commit(pinned, changed.build());
     } catch (CommitFailedException e) {
       return false;
     } catch (CommitStateUnknownException e) {
@@ -121,6 +131,11 @@ final class TableCommitContext implements CommitContext {
     }
     refresh();
     return true;
+  }
+
+  /** Whether the catalog refuses a change if anything about the table is not as it was. */
+  private boolean comparesWholeMetadata() {
+    return operations instanceof BaseMetastoreTableOperations || operations instanceof HadoopTableOperations;
   }
 
   @Override
