@@ -101,14 +101,17 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
     TableCommitContext context =
         new TableCommitContext(table, branch, committable.jobId(), committable.checkpointId(), accumulators);
     context.refresh();
-    snapshotProperties.clear();
-    snapshotProperties.putAll(userProperties);
-    if (!isCommitted(committable)) {
+    if (isCommitted(committable)) {
+      // By an attempt before this one, maybe late: the standard committer would look at the table as it was at its start.
+      request.signalAlreadyCommitted();
+    } else {
       preCommit(context);
+      snapshotProperties.clear();
+      snapshotProperties.putAll(userProperties);
       snapshotProperties.putAll(summaryEntries(accumulators));
       snapshotProperties.putAll(context.snapshotProperties());
+      standard.commit(List.of(request));
     }
-    standard.commit(List.of(request));
     metrics.committed(context.snapshotProperties());
     context.refresh();
     context.committedAs(findSnapshot(committable));
@@ -127,17 +130,22 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
         >= committable.checkpointId();
   }
 
-  /** The snapshot of this checkpoint, if it made one: the standard committer skips most empty checkpoints. */
+  /**
+   * The snapshot of this checkpoint, if it made one: the standard committer skips most empty checkpoints. Where a restart
+   * finds it committed, snapshots of later checkpoints may lie above it.
+   */
   private OptionalLong findSnapshot(IcebergCommittable committable) {
-    String checkpointId = Long.toString(committable.checkpointId());
     Snapshot snapshot = table.snapshot(branch);
     while (snapshot != null) {
       Map<String, String> summary = snapshot.summary();
       if (committable.jobId().equals(summary.get(SinkUtil.FLINK_JOB_ID))
           && committable.operatorId().equals(summary.get(SinkUtil.OPERATOR_ID))) {
-        return checkpointId.equals(summary.get(SinkUtil.MAX_COMMITTED_CHECKPOINT_ID))
-            ? OptionalLong.of(snapshot.snapshotId())
-            : OptionalLong.empty();
+        long checkpointId = Long.parseLong(summary.get(SinkUtil.MAX_COMMITTED_CHECKPOINT_ID));
+        if (checkpointId <= committable.checkpointId()) {
+          return checkpointId == committable.checkpointId()
+              ? OptionalLong.of(snapshot.snapshotId())
+              : OptionalLong.empty();
+        }
       }
       snapshot = snapshot.parentId() == null ? null : table.snapshot(snapshot.parentId());
     }

@@ -119,6 +119,11 @@ final class SinkTesting {
     return TableLoader.fromCatalog(catalog(warehouse), TableIdentifier.of("db", name));
   }
 
+  static Table load(TableLoader loader) {
+    loader.open();
+    return loader.loadTable();
+  }
+
   private static CatalogLoader catalog(Path warehouse) {
     return CatalogLoader.custom(
         "faulty",
