@@ -4,24 +4,29 @@ from collections.abc import Callable, Iterable
 
 from finalization.status import TableStatus
 
+
+def _seconds(ms: int | None) -> float | None:
+    return None if ms is None else ms / 1000
+
+
 _METRICS: tuple[tuple[str, str, str, Callable[[TableStatus], float | None]], ...] = (
     (
         "finalization_watermark_timestamp_seconds",
         "gauge",
         "Every event time before this is final.",
-        lambda s: None if s.watermark_ms is None else s.watermark_ms / 1000,
+        lambda s: _seconds(s.watermark_ms),
     ),
     (
         "finalization_watermark_lag_seconds",
         "gauge",
         "Now minus the watermark.",
-        lambda s: None if s.lag_ms is None else s.lag_ms / 1000,
+        lambda s: _seconds(s.lag_ms),
     ),
     (
         "finalization_last_commit_timestamp_seconds",
         "gauge",
         "Time of the newest snapshot.",
-        lambda s: None if s.last_commit_ms is None else s.last_commit_ms / 1000,
+        lambda s: _seconds(s.last_commit_ms),
     ),
     ("finalization_commits", "gauge", "Commits with facts among the snapshots kept.", lambda s: s.commits),
     (
@@ -33,6 +38,24 @@ _METRICS: tuple[tuple[str, str, str, Callable[[TableStatus], float | None]], ...
     ("finalization_late_records", "gauge", "Late records in the snapshots kept.", lambda s: s.late_records),
     ("finalization_null_records", "gauge", "Records without an event time, likewise.", lambda s: s.nulls),
     ("finalization_rejected_records", "gauge", "Records out of bounds, likewise.", lambda s: s.rejected),
+    (
+        "finalization_base_behind_snapshots",
+        "gauge",
+        "Snapshots of the CDC table whose rows a base table does not have yet.",
+        lambda s: s.behind.snapshots if s.behind else None,
+    ),
+    (
+        "finalization_base_behind_seconds",
+        "gauge",
+        "How long the oldest of them waits for an upsert.",
+        lambda s: _seconds(s.behind.waiting_ms) if s.behind else None,
+    ),
+    (
+        "finalization_base_behind_watermark_seconds",
+        "gauge",
+        "Watermark of the CDC table minus that of the base table.",
+        lambda s: _seconds(s.behind.watermark_ms) if s.behind else None,
+    ),
     (
         "finalization_table_readable",
         "gauge",

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from finalization.behind import CDC_TABLE, Behind, behind
 from finalization.exceptions import FinalizationError, MalformedFactsError
 from finalization.facts import Facts
 from finalization.facts import from_summary as facts_of
@@ -21,7 +22,7 @@ PENDING = "pending"
 class TableStatus:
     """Times in ms since the epoch, UTC; `lag_ms` is now − W; `code` and `reason` say why W stands.
 
-    Counts run over the snapshots that are still kept.
+    Counts run over the snapshots that are still kept. `behind` is there for a base table.
     """
 
     table: str
@@ -36,6 +37,7 @@ class TableStatus:
     late_records: int = 0
     nulls: int = 0
     rejected: int = 0
+    behind: Behind | None = None
 
     def stalled(self, max_lag_ms: int) -> bool:
         """Whether W lags more than allowed; also when there is no W at all, or the table cannot be read."""
@@ -50,12 +52,18 @@ class TableStatus:
         return values
 
 
-def table_status(state: TableState, now_ms: int, branch: str = MAIN) -> TableStatus:
-    """Never raises for what is wrong with the table: that becomes the reason."""
+def table_status(
+    state: TableState, now_ms: int, branch: str = MAIN, cdc: TableState | None = None
+) -> TableStatus:
+    """Never raises for what is wrong with the table: that becomes the reason.
+
+    `cdc` is the table that a base table follows (see `followed`); None if it could not be read.
+    """
     lineage = list(state.lineage(branch))
     try:
         watermark = state.watermark_ms(branch)
         policy = state.policy()
+        distance = _behind(state, cdc, now_ms)
     except FinalizationError as e:
         return _with_totals(TableStatus(state.table, ERROR, f"{ERROR}: {e}"), lineage)
     decision = decide(lineage, policy, watermark)
@@ -63,9 +71,9 @@ def table_status(state: TableState, now_ms: int, branch: str = MAIN) -> TableSta
     if decision.advances and decision.candidate is not None:
         target = format_instant(decision.candidate)
         code, reason = PENDING, f"{PENDING}: the next commit of the job moves it to {target}"
-    if code == "off" and watermark is not None:
+    if code == "off" and (watermark is not None or distance is not None):
         # A base table has no policy of its own: the upsert carries the watermark over.
-        code, reason = "carried", "carried: follows the CDC table, moved by each upsert"
+        code, reason = "carried", f"carried: {distance or 'by who writes the table'}"
     status = TableStatus(
         state.table,
         code,
@@ -74,8 +82,14 @@ def table_status(state: TableState, now_ms: int, branch: str = MAIN) -> TableSta
         lag_ms=None if watermark is None else now_ms - watermark,
         last_commit_ms=lineage[0].timestamp_ms if lineage else None,
         policy=describe_policy(policy) if policy.enabled else "",
+        behind=distance,
     )
     return _with_totals(status, lineage)
+
+
+def followed(state: TableState) -> str | None:
+    """The full name of the CDC table that a base table follows; None for any other table."""
+    return state.properties.get(CDC_TABLE)
 
 
 def failed(table: str, error: Exception) -> TableStatus:
@@ -90,6 +104,13 @@ def describe_policy(policy: Policy) -> str:
     if policy.allowed_lateness:
         words.append(f"lateness={policy.allowed_lateness // 1000}s")
     return " ".join(words)
+
+
+def _behind(state: TableState, cdc: TableState | None, now_ms: int) -> Behind | None:
+    name = followed(state)
+    if name is None:
+        return None
+    return Behind(name) if cdc is None else behind(state, cdc, now_ms)
 
 
 def _with_totals(status: TableStatus, lineage: list[Snapshot]) -> TableStatus:

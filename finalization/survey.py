@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from finalization.exceptions import FinalizationError, TableMissingError, UnreadableTableError
 from finalization.options import PREFIX
-from finalization.status import TableStatus, failed, table_status
+from finalization.status import TableStatus, failed, followed, table_status
+from finalization.table_state import TableState
 
 if TYPE_CHECKING:
     from finalization.catalog import FinalizationClient
@@ -76,6 +77,14 @@ def _read(client: "FinalizationClient", name: str, named: bool, now_ms: int) -> 
     if not named and not any(key.startswith(PREFIX) for key in state.properties):
         return None
     try:
-        return table_status(state, now_ms)
+        return table_status(state, now_ms, cdc=_followed_state(client, state))
     except FinalizationError as e:
         return failed(name, e)
+
+
+def _followed_state(client: "FinalizationClient", base: TableState) -> TableState | None:
+    name = followed(base)
+    try:
+        return None if name is None else client.state(name)
+    except (TableMissingError, UnreadableTableError):
+        return None
