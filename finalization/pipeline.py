@@ -143,9 +143,14 @@ class Checkpoint(_Part):
 
 
 class Upsert(_Part):
-    """What a delete does to the base table: removes the row (`hard`) or marks it (`soft`)."""
+    """What a delete does to the base table: removes the row (`hard`) or marks it (`soft`).
+
+    `truncate` is what a TRUNCATE of the source does: the upsert stops (`refuse`), or all rows go as by a
+    delete of each (`apply`).
+    """
 
     deletes: Literal["hard", "soft"] = "hard"
+    truncate: Literal["refuse", "apply"] = "refuse"
 
 
 class Pipeline(_Part):
@@ -174,6 +179,11 @@ class Pipeline(_Part):
         for column in self.columns:
             if column.startswith("_"):
                 raise ValueError(f"columns has '{column}'; names that begin with _ are the CDC table's own")
+        if self.upsert.truncate == "apply" and len(self.kafka.topics) != 1:
+            raise ValueError(
+                "upsert.truncate is 'apply'; expected refuse where several topics feed one base table: its "
+                "rows do not say which of the source's tables they are from"
+            )
         self._check_event_time()
         if "event-time-column" in self.finalization or "event-time-format" in self.finalization:
             raise ValueError("finalization has event-time-column or -format; say it under event-time instead")

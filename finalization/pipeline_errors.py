@@ -28,6 +28,7 @@ _FORMS = {
     "checkpoint.directory": "a URI such as file:///data/checkpoints",
     "parallelism": "a whole number from 1",
     "upsert.deletes": "hard or soft",
+    "upsert.truncate": "refuse or apply",
     "format": "debezium-json",
 }
 

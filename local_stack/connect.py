@@ -45,6 +45,8 @@ def debezium_source(postgres: Postgres, prefix: str, tables: Sequence[str]) -> d
         "decimal.handling.mode": "string",
         "time.precision.mode": "adaptive",
         "snapshot.mode": "initial",
+        # By default a TRUNCATE is not told, and nobody would know that the rows are gone.
+        "skipped.operations": "none",
         "poll.interval.ms": "50",
     }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spark_upsert.changes import UNKNOWN_OP, RowColumns, fold
 from spark_upsert.exceptions import ChangeRefusedError
 from spark_upsert.job import UpsertJob
-from spark_upsert.merge import merge_statement, rows_query
+from spark_upsert.merge import merge_statement, rows_query, truncate_statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,12 +20,16 @@ _SUMMARY_PREFIX = "spark.sql.iceberg.snapshot-property."
 
 @dataclass(frozen=True)
 class Changes:
-    """Queries of changes, all with the same columns. `toast` are those that hold Debezium's placeholder."""
+    """Queries of changes, all with the same columns. `toast` are those that hold Debezium's placeholder.
+
+    Only changes after the position `newer_than` count, if there is one.
+    """
 
     job: UpsertJob
     sources: Sequence[str]
     row_columns: tuple[str, ...]
     toast: frozenset[str]
+    newer_than: str | None = None
 
     @property
     def soft(self) -> bool:
@@ -42,7 +46,7 @@ class Changes:
 
     @property
     def folded(self) -> str:
-        return fold(self.sources, self.columns, self.soft)
+        return fold(self.sources, self.columns, self.soft, self.newer_than)
 
 
 def fill(spark: SparkSession, target: str, changes: Changes, replace: bool) -> None:
@@ -61,6 +65,11 @@ def merge(spark: SparkSession, target: str, changes: Changes, nullable_keys: fro
     """Merges the changes into the rows there are."""
     with _readable_refusals():
         spark.sql(merge_statement(target, changes.folded, changes.columns, changes.soft, nullable_keys))
+
+
+def truncate(spark: SparkSession, target: str, job: UpsertJob, position: str) -> None:
+    """Deletes, as the pipeline says, the rows that a TRUNCATE at this position found."""
+    spark.sql(truncate_statement(target, position, job.deletes == "soft"))
 
 
 @contextmanager
@@ -85,7 +94,6 @@ def _readable_refusals() -> Iterator[None]:
         if start < 0:
             raise
         raise ChangeRefusedError(
-            f"the CDC table has a change of {text[start:].splitlines()[0]}. A TRUNCATE cannot be merged: "
-            "delete the "
-            "rows instead, or truncate the base table too and rebuild it with --full"
+            f"the CDC table has a change of {text[start:].splitlines()[0]}; expected one of c, u, r, d, or a "
+            "TRUNCATE (t), which has no key. Let the ingestion job write the table"
         ) from None

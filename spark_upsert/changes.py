@@ -37,13 +37,13 @@ def image(soft: bool) -> str:
     return IMAGE if soft else f"{LAST}.image"
 
 
-def fold(sources: Sequence[str], columns: RowColumns, soft: bool) -> str:
+def fold(sources: Sequence[str], columns: RowColumns, soft: bool, newer_than: str | None = None) -> str:
     """A query of one row per key: the key, `_last`, `_toast_<n>`, and `_image` if deletes are soft.
 
     `_last` (op, position, event time, image of the plain columns) is the change with the highest position;
     copies of it do not matter. A delete's image is not to be looked at: without REPLICA IDENTITY FULL only
     its key is real. So where a delete keeps the row, `_image` is that of the last change that is none, NULL
-    if there is none.
+    if there is none. Changes up to the position `newer_than`, that of a TRUNCATE, count no more.
 
     The key stays the grouping column itself: a key inside a struct would make the join shuffle the base
     table.
@@ -61,11 +61,15 @@ def fold(sources: Sequence[str], columns: RowColumns, soft: bool) -> str:
         aggregates = [f"max_by(named_struct({last}, 'image', {plain}), {order}) AS {LAST}"]
     aggregates += [_last_known(index, name, order) for index, name in enumerate(columns.toast)]
     keys = ", ".join(column(name) for name in columns.key)
-    return f"SELECT {keys}, {', '.join(aggregates)} FROM ({' UNION ALL '.join(sources)}) GROUP BY {keys}"
+    counted = "" if newer_than is None else f"WHERE {column(POSITION)} > {literal(newer_than)} "
+    return (
+        f"SELECT {keys}, {', '.join(aggregates)} FROM ({' UNION ALL '.join(sources)}) "
+        f"{counted}GROUP BY {keys}"
+    )
 
 
 def checked_op(last: str) -> str:
-    """The operation of `_last`; the query fails on one that is not known, such as a TRUNCATE."""
+    """The operation of `_last`; the query fails on one that is not known."""
     op = f"{last}.op"
     text = (
         f"concat('{UNKNOWN_OP}', coalesce({op}, 'NULL'), ' at position ', coalesce({last}.position, 'NULL'))"

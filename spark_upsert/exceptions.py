@@ -20,7 +20,7 @@ class SchemaRefusedError(UpsertError):
 
 
 class ChangeRefusedError(UpsertError):
-    """A change cannot be applied: it has no key, or an operation that is neither c, u, d nor r."""
+    """A change cannot be applied: no key, an unknown operation, or a TRUNCATE nobody allowed."""
 
 
 class RivalPublishedError(UpsertError):

@@ -23,13 +23,15 @@ class FileFacts:
     """Positions are bounds, not values seen: statistics may be truncated.
 
     `toast` are the columns that hold Debezium's placeholder. `moved` says whether an insert does: only a row
-    whose key was changed is inserted without all of its values.
+    whose key was changed is inserted without all of its values. `truncated` is the position of the newest
+    TRUNCATE; None if there is none.
     """
 
     lowest_position: str = FIRST_POSITION
     highest_position: str | None = None
     toast: frozenset[str] = frozenset()
     moved: bool = False
+    truncated: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,17 @@ class _Reader:
         raw = None if bounds is None else bounds.get(field.fieldId())
         return None if raw is None else str(self._conversions.fromByteBuffer(field.type(), raw).toString())
 
-    def nulls(self, file: _File, name: str) -> int:
-        counts = file.nulls
-        return int((counts.get(self._fields[name].fieldId()) if counts is not None else None) or 0)
+    def has_nulls(self, file: _File, name: str) -> bool:
+        """Also if the file does not say."""
+        return self._count(file.nulls, name) != 0
 
     def only_nulls(self, file: _File, name: str) -> bool:
-        if file.values is None:
-            return False
-        values = file.values.get(self._fields[name].fieldId())
-        return values is not None and values == self.nulls(file, name)
+        values = self._count(file.values, name)
+        return values is not None and values == self._count(file.nulls, name)
+
+    def _count(self, counts: Any, name: str) -> int | None:
+        count = None if counts is None else counts.get(self._fields[name].fieldId())
+        return None if count is None else int(count)
 
 
 def string_columns(table: JavaTable, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -81,20 +85,32 @@ def read(
     snapshots: tuple[Any, ...] | None,
     source: str,
     columns: tuple[str, ...],
-    required_key: tuple[str, ...],
+    key: tuple[str, ...],
+    nullable: frozenset[str],
 ) -> FileFacts:
     """Facts of the changes that these CDC snapshots added, or of all that the query `source` reads.
 
-    `columns` are asked for placeholders; `required_key` columns must have no NULL.
+    `columns` are asked for placeholders; of the `key` only `nullable` columns may have NULLs.
 
     Raises ChangeRefusedError if a change has no key.
     """
     strings = string_columns(table, columns)
+    required = tuple(name for name in key if name not in nullable)
     if snapshots is None or _data_files(snapshots) > MOST_FILES:
-        return _query(spark, source, strings, required_key)
-    facts = _statistics(spark, table, snapshots, strings, required_key)
+        return _query(spark, source, strings, required)
+    reader = _Reader(spark, table)
+    files = reader.files(snapshots)
+    # A TRUNCATE is the one change whose whole key is NULL; operations themselves have no telling statistics.
+    incomplete = any(
+        any(reader.has_nulls(file, name) for name in required)
+        or all(reader.has_nulls(file, name) for name in key)
+        for file in files
+    )
     # Texts on both sides of the placeholder hide it from statistics.
-    return _query(spark, source, sorted(facts.toast), ()) if facts.toast else facts
+    doubtful = [name for name in strings if any(_may_hold(reader, file, name) for file in files)]
+    if incomplete or doubtful:
+        return _query(spark, source, doubtful, required)
+    return _positions(reader, files)
 
 
 def _data_files(snapshots: tuple[Any, ...]) -> int:
@@ -104,31 +120,22 @@ def _data_files(snapshots: tuple[Any, ...]) -> int:
 def _query(
     spark: SparkSession, source: str, strings: Sequence[str], required_key: tuple[str, ...]
 ) -> FileFacts:
-    position, placeholder = column(POSITION), literal(UNAVAILABLE)
+    position, operation, placeholder = column(POSITION), column(OP), literal(UNAVAILABLE)
+    missing = [f"count_if({column(name)} IS NULL AND NOT {operation} <=> 't')" for name in required_key]
     held = [f"{column(name)} <=> {placeholder}" for name in strings]
     row = spark.sql(
-        f"SELECT min({position}), max({position}), bool_or({column(OP)} = 'c' AND "
-        f"({' OR '.join(held) or 'false'})), "
-        f"array({', '.join(f'count_if({column(name)} IS NULL)' for name in required_key)}), "
-        f"array({', '.join(f'bool_or({test})' for test in held)}) FROM ({source})"
+        f"SELECT min({position}), max({position}), bool_or({operation} = 'c' AND "
+        f"({' OR '.join(held) or 'false'})), array({', '.join(missing)}), "
+        f"array({', '.join(f'bool_or({test})' for test in held)}), "
+        f"max({position}) FILTER (WHERE {operation} = 't') FROM ({source})"
     ).collect()[0]
-    for name, missing in zip(required_key, row[3], strict=True):
-        _refuse_missing_keys(name, missing)
+    for name, changes in zip(required_key, row[3], strict=True):
+        _refuse_missing_keys(name, changes)
     toast = frozenset(name for name, found in zip(strings, row[4], strict=True) if found)
-    return FileFacts(row[0] or FIRST_POSITION, row[1], toast, bool(row[2]))
+    return FileFacts(row[0] or FIRST_POSITION, row[1], toast, bool(row[2]), row[5])
 
 
-def _statistics(
-    spark: SparkSession,
-    table: JavaTable,
-    snapshots: tuple[Any, ...],
-    strings: Sequence[str],
-    required_key: tuple[str, ...],
-) -> FileFacts:
-    reader = _Reader(spark, table)
-    files = reader.files(snapshots)
-    for name in required_key:
-        _refuse_missing_keys(name, sum(reader.nulls(file, name) for file in files))
+def _positions(reader: _Reader, files: list[_File]) -> FileFacts:
     lowest = [reader.bound(file.lower, POSITION) for file in files]
     highest = [reader.bound(file.upper, POSITION) for file in files]
     return FileFacts(
@@ -136,7 +143,6 @@ def _statistics(
         highest_position=None
         if None in highest
         else max((bound for bound in highest if bound), default=None),
-        toast=frozenset(name for name in strings if any(_may_hold(reader, file, name) for file in files)),
     )
 
 

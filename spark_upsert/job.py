@@ -3,17 +3,20 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from finalization import behind
 from finalization.pipeline import Pipeline
 
 Outcome = Literal["published", "properties-only", "nothing-new", "planned"]
 
 WATERMARK = "finalization.watermark"
-CURSOR = "upsert.cdc-snapshot-id"
-"""Property of the base table: the newest CDC snapshot whose rows it holds."""
+CURSOR, CDC_TABLE = behind.CURSOR, behind.CDC_TABLE
 CDC_UUID = "upsert.cdc-table-uuid"
 HIGHEST_POSITION = "upsert.highest-position"
 """Property of the base table: no change applied so far has a higher position (an upper bound, not a value
 seen).
+"""
+TRUNCATED = "upsert.truncated-at"
+"""Property of the base table: the position of the newest TRUNCATE applied; changes before it count no more.
 """
 
 OP, POSITION, EVENT_TIME, OFFSET = "_op", "_position", "_event_time", "_offset"
@@ -36,6 +39,7 @@ class UpsertJob:
     base: str
     primary_key: tuple[str, ...]
     deletes: Literal["hard", "soft"] = "hard"
+    truncate: Literal["refuse", "apply"] = "refuse"
 
     @classmethod
     def from_pipeline(cls, pipeline: Pipeline) -> "UpsertJob":
@@ -45,6 +49,7 @@ class UpsertJob:
             base=pipeline.tables.base,
             primary_key=tuple(pipeline.primary_key),
             deletes=pipeline.upsert.deletes,
+            truncate=pipeline.upsert.truncate,
         )
 
 

@@ -37,6 +37,20 @@ def merge_statement(
     )
 
 
+def truncate_statement(target: str, position: str, soft: bool) -> str:
+    """Removes, or marks as deleted, what a TRUNCATE at this position found in the source.
+
+    Rows that others wrote without a position are taken as older than any change, as in `merge_statement`.
+    """
+    older = f"({column(POSITION)} IS NULL OR {column(POSITION)} < {literal(position)})"
+    if not soft:
+        return f"DELETE FROM {target} WHERE {older}"
+    return (
+        f"UPDATE {target} SET {column(DELETED)} = true, {column(POSITION)} = {literal(position)}, "
+        f"{column(EVENT_TIME)} = NULL WHERE {older} AND {column(DELETED)} IS NOT TRUE"
+    )
+
+
 def rows_query(folded: str, columns: RowColumns, soft: bool) -> str:
     """The rows that `fold`'s query makes of an empty table."""
     values = ", ".join(f"{value} AS {column(name)}" for name, value in _values(columns, soft, matched=False))

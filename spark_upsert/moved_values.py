@@ -9,7 +9,8 @@ such a case, and a rare one.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,18 +36,20 @@ class _Wanted:
     position: str
 
 
-def source(
+@contextmanager
+def changes(
     spark: SparkSession,
     job: UpsertJob,
     batch: str,
     end_id: int,
     columns: tuple[str, ...],
     toast: tuple[str, ...],
-) -> list[str]:
+) -> Iterator[list[str]]:
     """A query of changes that add the moved values to the batch's inserts; none if nothing was found.
 
-    Each has its insert's key and position and a lower offset, so it gives values where the insert has
-    placeholders, and nothing else. What the log does not have stays a placeholder.
+    It can be run until the context ends. Each has its insert's key and position and a lower offset, so it
+    gives values where the insert has placeholders, and nothing else. What the log does not have stays a
+    placeholder.
     """
     log = _Log(spark, job, end_id, toast)
     placeholders = " OR ".join(f"{column(name)} = {literal(UNAVAILABLE)}" for name in toast)
@@ -60,7 +63,8 @@ def source(
         if any(value != UNAVAILABLE for value in values.values()):
             rows.append((*(insert[name] for name in job.primary_key), insert[POSITION], *values.values()))
     if not rows:
-        return []
+        yield []
+        return
     known = (*job.primary_key, POSITION, *toast)
     view = f"moved_values_{uuid.uuid4().hex[:8]}"
     _frame(spark, rows, spark.sql(batch), known).createOrReplaceTempView(view)
@@ -71,7 +75,10 @@ def source(
         f"NULL AS {column(EVENT_TIME)}",
         f"-1 AS {column(OFFSET)}",
     )
-    return [f"SELECT {', '.join((*selected, *own))} FROM {column(view)}"]
+    try:
+        yield [f"SELECT {', '.join((*selected, *own))} FROM {column(view)}"]
+    finally:
+        spark.catalog.dropTempView(view)
 
 
 class _Log:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from finalization.exceptions import TableMissingError
 from finalization.times import parse_instant
-from spark_upsert import apply, cdc_reader, file_facts, moved_values, publish, tables
+from spark_upsert import apply, cdc_reader, file_facts, moved_values, publish, tables, truncates
 from spark_upsert.apply import summary_properties
 from spark_upsert.cdc_reader import Batch
 from spark_upsert.exceptions import HistoryLostError, MainMovedError
 from spark_upsert.file_facts import FileFacts
 from spark_upsert.iceberg import JavaMetadata, JavaTable, current_metadata, exists, load, quote
-from spark_upsert.job import CDC_UUID, CURSOR, HIGHEST_POSITION, WATERMARK, UpsertJob, UpsertResult
+from spark_upsert.job import (
+    CDC_TABLE,
+    CDC_UUID,
+    CURSOR,
+    HIGHEST_POSITION,
+    TRUNCATED,
+    WATERMARK,
+    UpsertJob,
+    UpsertResult,
+)
+from spark_upsert.truncates import Truncation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Step = Literal["opened", "claimed", "merged", "published"]
 ATTEMPTS = 5
-_SUMMARY_PREFIX = "spark.sql.iceberg.snapshot-property."
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,11 @@ class _Work:
     @property
     def uuid(self) -> str:
         return cdc_reader.table_uuid(self.cdc)
+
+    @property
+    def applied_truncate(self) -> str | None:
+        """The mark of the newest TRUNCATE; that of another CDC table says nothing about this one."""
+        return self.properties.get(TRUNCATED) if self.properties.get(CDC_UUID) == self.uuid else None
 
     def watermark(self, old: str | None) -> str | None:
         """What the base table's watermark becomes. It never goes back, except where a rebuild begins anew."""
@@ -157,46 +171,59 @@ def _run(
 
     source = cdc_reader.batch_source(job, work.metadata, batch, work.columns)
     nullable = tables.nullable_keys(work.base, job)
-    required = tuple(name for name in job.primary_key if name not in nullable)
     others = tuple(name for name in work.columns if name not in job.primary_key)
     # A first run reads a snapshot's whole state, of which the appends still known may be a part.
     appends = None if batch.start_id is None else batch.appends
-    facts = file_facts.read(spark, work.cdc, appends, source, others, required)
-    changes = apply.Changes(job, _sources(spark, work, source, facts), work.columns, facts.toast)
-    claimed = publish.claim(spark, work.base, work.cursor, now_ms())
-    try:
-        on_step("claimed")
-        target = f"{quote(job.catalog, job.base)}.`branch_{claimed.branch}`"
-        with summary_properties(spark, _summary(work)):
-            if work.rebuild or (batch.start_id is None and tables.is_empty(work.base)):
-                apply.fill(spark, target, changes, replace=work.rebuild)
-            else:
-                apply.merge(spark, target, changes, nullable)
-        on_step("merged")
-        publish.publish(
-            spark,
-            work.base,
-            claimed,
-            lambda metadata: {**_marks(work, metadata), HIGHEST_POSITION: _highest(work, facts)},
+    facts = file_facts.read(spark, work.cdc, appends, source, others, job.primary_key, nullable)
+    truncation = truncates.plan(job, facts.truncated, work.applied_truncate, work.rebuild)
+    marks = {HIGHEST_POSITION: _highest(work, facts), TRUNCATED: truncation.position}
+    with _sources(spark, work, source, facts) as sources:
+        changes = apply.Changes(
+            job, sources, work.columns, facts.toast, truncation.cut(facts.lowest_position)
         )
-    except Exception:
-        with suppress(Exception):  # the lease takes care of it
-            publish.abandon(spark, work.base, claimed.branch)
-        raise
+        claimed = publish.claim(spark, work.base, work.cursor, now_ms())
+        try:
+            on_step("claimed")
+            _write(
+                spark, work, f"{quote(job.catalog, job.base)}.`branch_{claimed.branch}`", changes, truncation
+            )
+            on_step("merged")
+            publish.publish(spark, work.base, claimed, lambda metadata: {**_marks(work, metadata), **marks})
+        except Exception:
+            with suppress(Exception):  # the lease takes care of it
+                publish.abandon(spark, work.base, claimed.branch)
+            raise
     on_step("published")
     return result("published")
 
 
-def _sources(spark: SparkSession, work: _Work, source: str, facts: FileFacts) -> list[str]:
+def _write(
+    spark: SparkSession, work: _Work, target: str, changes: apply.Changes, truncation: Truncation
+) -> None:
+    fills = work.rebuild or (work.batch.start_id is None and tables.is_empty(work.base))
+    if truncation.new and not fills:
+        apply.truncate(spark, target, work.job, truncation.new)
+    # Only the last snapshot holds what the summary says.
+    with summary_properties(spark, _summary(work)):
+        if fills:
+            apply.fill(spark, target, changes, replace=work.rebuild)
+        else:
+            apply.merge(spark, target, changes, tables.nullable_keys(work.base, work.job))
+
+
+@contextmanager
+def _sources(spark: SparkSession, work: _Work, source: str, facts: FileFacts) -> Iterator[list[str]]:
     """Queries of the batch's changes, and of what from earlier ones they need."""
     job, batch = work.job, work.batch
     sources = [source]
     if batch.start_id is not None and job.deletes == "hard" and _reaches_back(work, facts):
         sources.append(cdc_reader.earlier_deletes(job, batch.start_id, facts.lowest_position, work.columns))
-    if facts.moved:
-        toast = tuple(name for name in work.columns if name in facts.toast)
-        sources += moved_values.source(spark, job, source, batch.end_id, work.columns, toast)
-    return sources
+    if not facts.moved:
+        yield sources
+        return
+    toast = tuple(name for name in work.columns if name in facts.toast)
+    with moved_values.changes(spark, job, source, batch.end_id, work.columns, toast) as moved:
+        yield [*sources, *moved]
 
 
 def _reaches_back(work: _Work, facts: FileFacts) -> bool:
@@ -218,6 +245,7 @@ def _highest(work: _Work, facts: FileFacts) -> str | None:
 def _marks(work: _Work, metadata: JavaMetadata) -> dict[str, str | None]:
     return {
         CURSOR: str(work.batch.end_id),
+        CDC_TABLE: work.job.cdc,
         CDC_UUID: work.uuid,
         WATERMARK: work.watermark(metadata.properties().get(WATERMARK)),
     }

@@ -76,6 +76,7 @@ def test_a_good_file_is_read(tmp_path):
         ("kafka/topic-pattern", "x.*", "kafka: give either topics"),
         ("parallelism", "many", "parallelism: is 'many'; expected a whole number from 1"),
         ("upsert", {"deletes": "none"}, "upsert.deletes: is 'none'; expected hard or soft"),
+        ("upsert", {"truncate": "ignore"}, "upsert.truncate: is 'ignore'; expected refuse or apply"),
         ("format", "avro", "format: is 'avro'; expected debezium-json"),
     ],
 )
@@ -83,6 +84,15 @@ def test_a_wrong_key_is_named_with_value_form_and_fix(path, value, text):
     with pytest.raises(PipelineError) as caught:
         loads(changed(path, value))
     assert text in str(caught.value)
+
+
+def test_a_truncate_of_one_of_several_tables_cannot_be_applied():
+    content = {**GOOD, "upsert": {"truncate": "apply"}}
+    assert loads(yaml.safe_dump(content)).upsert.truncate == "apply"
+    for topics in ({"topics": ["a", "b"]}, {"topic-pattern": "shard.*"}):
+        several = {**content, "kafka": {"brokers": "127.0.0.1:9092", **topics}}
+        with pytest.raises(PipelineError, match="expected refuse where several topics feed one base table"):
+            loads(yaml.safe_dump(several))
 
 
 def test_every_problem_is_listed_at_once():

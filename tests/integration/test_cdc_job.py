@@ -29,6 +29,7 @@ ORDERS = {
     "updated_at": "TIMESTAMP(6)",
     "currency": "STRING",
 }
+OPERATIONS = {"r": 3, "c": 5, "u": 3, "d": 2, "t": 1}
 BAD_VALUES = [
     b"this is no json",
     b'{"some": "json"}',
@@ -62,7 +63,7 @@ def orders(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> PipelineCa
 
 def test_every_real_message_gives_its_row(orders: PipelineCase) -> None:
     rows = orders.rows(orders.pipeline.tables.cdc)
-    assert Counter(row["_op"] for row in rows) == {"r": 3, "c": 5, "u": 3, "d": 2}
+    assert Counter(row["_op"] for row in rows) == OPERATIONS
     by_offset = {(row["_op"], row["id"], row["_position"]): row for row in rows}
     insert = by_offset["c", 10, "00000000000024362688.0000000001"]
     assert insert["customer"] == "alice"
@@ -86,6 +87,16 @@ def test_snapshot_rows_have_no_event_time(orders: PipelineCase) -> None:
     rows = [row for row in orders.rows(orders.pipeline.tables.cdc) if row["_op"] == "r"]
     assert len(rows) == 3
     assert all(row["_event_time"] is None for row in rows)
+
+
+def test_a_truncate_is_a_row_with_its_place_in_the_log(orders: PipelineCase) -> None:
+    (row,) = [row for row in orders.rows(orders.pipeline.tables.cdc) if row["_op"] == "t"]
+    (message,) = real_messages("truncate")
+    lsn = message["value"]["source"]["lsn"]
+    assert row["_position"] == f"{lsn:020d}.0000000001"
+    assert row["_source_ts"] is not None
+    assert row["_topic"] == "orders"
+    assert {row[name] for name in (*ORDERS, "_event_time")} == {None}
 
 
 def test_schema_changes_and_unchanged_toast_come_through(orders: PipelineCase) -> None:
@@ -120,8 +131,9 @@ def test_every_snapshot_carries_its_facts(orders: PipelineCase) -> None:
             totals[key] += int(facts[key])
     rows = orders.rows(orders.pipeline.tables.cdc)
     assert totals["count"] + totals["nulls"] + totals["rejected"] == len(rows)
-    # Deletes without a full before image have a made-up created_at of 1970; snapshot reads have none.
-    assert (totals["nulls"], totals["rejected"]) == (3, 2)
+    # Deletes without a full before image have a made-up created_at of 1970. Snapshot reads and the truncate
+    # have none.
+    assert (totals["nulls"], totals["rejected"]) == (4, 2)
 
 
 def test_spark_selects_every_column(orders: PipelineCase) -> None:
@@ -131,7 +143,7 @@ def test_spark_selects_every_column(orders: PipelineCase) -> None:
     for key, value in catalog.spark_properties().items():
         spark.conf.set(key, value)
     rows = spark.sql(f"SELECT * FROM {catalog.name}.{orders.pipeline.tables.cdc}").collect()
-    assert Counter(row["_op"] for row in rows) == {"r": 3, "c": 5, "u": 3, "d": 2}
+    assert Counter(row["_op"] for row in rows) == OPERATIONS
     assert {row["_kafka_partition"] for row in rows} == {0}
 
 

@@ -142,10 +142,11 @@ class CdcTable:
         return self.base().properties
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The base table's rows, row columns only, sorted by the first."""
+        """The base table's rows, row columns only, sorted by the first; none that is marked as deleted."""
         names = ", ".join(column(name) for name in self.row_columns)
-        rows = self.spark.sql(f"SELECT {names} FROM ice.{self.job.base}").collect()
-        return sorted(tuple(row) for row in rows)
+        kept = " WHERE NOT _is_deleted" if self.job.deletes == "soft" else ""
+        rows = self.spark.sql(f"SELECT {names} FROM ice.{self.job.base}{kept}").collect()
+        return sorted((tuple(row) for row in rows), key=lambda row: [(v is not None, v) for v in row])
 
     def sql(self, statement: str) -> list[Any]:
         """Runs Spark SQL; {base} and {cdc} are the tables."""
@@ -158,7 +159,7 @@ class CdcTable:
         return {
             **change.values,
             "_op": change.op,
-            "_event_time": None if change.op == "r" else EVENT_TIME,
+            "_event_time": None if change.op in ("r", "t") else EVENT_TIME,
             "_source_ts": EVENT_TIME,
             "_position": position(change.lsn, change.order),
             "_topic": "demo.public.t",

@@ -30,6 +30,10 @@ class Source:
 
     def act(self) -> None:
         self.lsn += self.random.randint(1, 9)
+        if self.random.random() < 0.02:
+            self.rows.clear()
+            self.log.append(Change("t", self.lsn, {}))
+            return
         key = self.random.randrange(KEYS)
         n = self.lsn
         if key not in self.rows:
@@ -85,7 +89,8 @@ def interrupted(random: Random, cdc: CdcTable):
 def test_any_interleaving_ends_in_exactly_the_sources_rows(spark, catalog: CatalogConfig, seed: int) -> None:
     random = Random(seed)
     source = Source(random)
-    cdc = CdcTable(spark, catalog, new_name())
+    deletes = random.choice(["hard", "soft"])
+    cdc = CdcTable(spark, catalog, new_name(), deletes=deletes, truncate="apply")
     sent = hours = 0
     for _ in range(ROUNDS):
         for _ in range(random.randint(1, 3)):

@@ -19,14 +19,15 @@ import org.apache.flink.table.types.logical.RowType;
 /**
  * Reads one Debezium JSON message, with or without its schema block.
  *
- * <p>Tombstones, transaction records, heartbeats and logical messages are no changes of a row: they give no row. Anything
- * else that is not a change this decoder understands, a truncate included, gives a row with {@code _error} (why) and
- * {@code _raw} (the bytes as received), and no other column.
+ * <p>Tombstones, transaction records, heartbeats and logical messages are no changes of a row: they give no row. A truncate
+ * gives a row with its place in the log and none of the table's own columns. Anything else that is not a change this decoder
+ * understands gives a row with {@code _error} (why) and {@code _raw} (the bytes as received), and no other column.
  */
 final class ChangeEventDecoder implements DeserializationSchema<RowData> {
 
   private static final long serialVersionUID = 1L;
-  private static final Set<String> CHANGES = Set.of("c", "u", "d", "r");
+  private static final Set<String> CHANGES = Set.of("c", "u", "d", "r", "t");
+  private static final String TRUNCATE = "t";
   private static final String LOGICAL_MESSAGE = "m";
   private static final String SNAPSHOT_READ = "r";
   private static final StringData HEARTBEAT = StringData.fromString("heartbeat");
@@ -116,18 +117,24 @@ final class ChangeEventDecoder implements DeserializationSchema<RowData> {
               ? "no Debezium envelope: it needs op, source and the row's image"
               : "operation '" + operation + "' is no change of a row");
     }
-    String side = operation.equals("d") ? "before" : "after";
-    JsonNode row = envelope.path(side);
-    if (!row.isObject()) {
-      throw new IllegalArgumentException("a change with op '" + operation + "' needs an object '" + side + "'");
-    }
     GenericRowData decoded = new GenericRowData(rowType.getFieldCount());
-    image.read(row, decoded);
+    if (!operation.equals(TRUNCATE)) {
+      readImage(envelope, operation, decoded);
+    }
     decoded.setField(op, StringData.fromString(operation));
     decoded.setField(sourceTs, TimestampData.fromEpochMillis(number(source, "ts_ms")));
     decoded.setField(position, StringData.fromString(position(source, envelope.path("transaction"))));
     decoded.setField(eventTime, operation.equals(SNAPSHOT_READ) ? null : eventTime(decoded));
     return decoded;
+  }
+
+  private void readImage(JsonNode envelope, String operation, GenericRowData decoded) {
+    String side = operation.equals("d") ? "before" : "after";
+    JsonNode row = envelope.path(side);
+    if (!row.isObject()) {
+      throw new IllegalArgumentException("a change with op '" + operation + "' needs an object '" + side + "'");
+    }
+    image.read(row, decoded);
   }
 
   /** A snapshot's rows say nothing about when they changed; they have no event time. */

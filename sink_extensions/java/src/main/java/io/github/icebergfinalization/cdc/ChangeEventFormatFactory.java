@@ -19,7 +19,7 @@ import org.apache.flink.table.types.logical.RowType;
  * The format {@code change-event-json}: Debezium change events as an append-only log.
  *
  * <p>Each change becomes one row of the table's own columns (the image after it; before it for deletes), with {@code _op},
- * {@code _source_ts}, {@code _position} and {@code _event_time}. What cannot be read becomes a row with {@code _error} and {@code _raw}
+ * {@code _source_ts}, {@code _position} and {@code _event_time}; a truncate has only those. What cannot be read becomes a row with {@code _error} and {@code _raw}
  * instead, and never an exception. See {@link ChangeEventDecoder}.
  */
 public final class ChangeEventFormatFactory implements DeserializationFormatFactory {

@@ -89,6 +89,19 @@ class ChangeEventDecoderTest {
   }
 
   @Test
+  void aTruncateHasItsPlaceInTheLogAndNoColumnOfARow() throws IOException {
+    RowData row = read("truncate.json").get(0);
+    for (int column = 0; column < 5; column++) {
+      assertThat(row.isNullAt(column)).isTrue();
+    }
+    assertThat(row.getString(5)).hasToString("t");
+    assertThat(row.getTimestamp(6, 3).getMillisecond()).isEqualTo(1796091946171L);
+    assertThat(row.getString(7)).hasToString("00000000000024296256.0000000001");
+    assertThat(row.isNullAt(8)).isTrue();
+    assertThat(row.isNullAt(9)).isTrue();
+  }
+
+  @Test
   void controlMessagesGiveNoRow() throws IOException {
     assertThat(read("heartbeat.json")).isEmpty();
     assertThat(read("transaction_metadata.json")).isEmpty();
@@ -115,7 +128,8 @@ class ChangeEventDecoderTest {
     assertUnreadable("[1]", "no Debezium envelope");
     assertUnreadable("{\"id\":1}", "no Debezium envelope");
     assertUnreadable("{\"op\":\"c\",\"source\":{\"lsn\":1,\"ts_ms\":1},\"after\":null}", "needs an object 'after'");
-    assertUnreadable("{\"op\":\"t\",\"source\":{\"lsn\":1,\"ts_ms\":1}}", "operation 't'");
+    assertUnreadable("{\"op\":\"x\",\"source\":{\"lsn\":1,\"ts_ms\":1}}", "operation 'x'");
+    assertUnreadable("{\"op\":\"t\",\"source\":{\"ts_ms\":1}}", "source.lsn");
     assertUnreadable("{\"op\":\"c\",\"source\":{\"ts_ms\":1},\"after\":{\"id\":1}}", "source.lsn");
     assertUnreadable("{\"op\":\"c\",\"source\":{\"lsn\":1,\"ts_ms\":1},\"after\":{\"id\":\"x\"}}", "column 'id': \"x\"");
     assertUnreadable("{\"op\":\"c\",\"source\":{\"lsn\":1,\"ts_ms\":1},\"after\":{\"id\":1.5}}", "column 'id': 1.5");
