@@ -146,11 +146,12 @@ class Upsert(_Part):
     """What a delete does to the base table: removes the row (`hard`) or marks it (`soft`).
 
     `truncate` is what a TRUNCATE of the source does: the upsert stops (`refuse`), or all rows go as by a
-    delete of each (`apply`).
+    delete of each (`apply`). `table_properties` are those that a base table is created with.
     """
 
     deletes: Literal["hard", "soft"] = "hard"
     truncate: Literal["refuse", "apply"] = "refuse"
+    table_properties: Properties = Field(default_factory=dict)
 
 
 class Pipeline(_Part):

@@ -29,6 +29,7 @@ _FORMS = {
     "parallelism": "a whole number from 1",
     "upsert.deletes": "hard or soft",
     "upsert.truncate": "refuse or apply",
+    "upsert.table-properties": "a mapping of Iceberg's table properties, such as format-version: 3",
     "format": "debezium-json",
 }
 

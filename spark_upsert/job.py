@@ -1,6 +1,7 @@
 """What one upsert is asked to do, and what it did. Plain values; no Spark in sight."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from finalization import behind
@@ -32,7 +33,10 @@ FIRST_POSITION = ""
 
 @dataclass(frozen=True)
 class UpsertJob:
-    """One pipeline's upsert. Table names are full names without the catalog's: `lake.flights`."""
+    """One pipeline's upsert. Table names are full names without the catalog's: `lake.flights`.
+
+    `table_properties` are for a base table that the upsert creates.
+    """
 
     catalog: str
     cdc: str
@@ -40,6 +44,7 @@ class UpsertJob:
     primary_key: tuple[str, ...]
     deletes: Literal["hard", "soft"] = "hard"
     truncate: Literal["refuse", "apply"] = "refuse"
+    table_properties: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_pipeline(cls, pipeline: Pipeline) -> "UpsertJob":
@@ -50,6 +55,7 @@ class UpsertJob:
             primary_key=tuple(pipeline.primary_key),
             deletes=pipeline.upsert.deletes,
             truncate=pipeline.upsert.truncate,
+            table_properties=pipeline.upsert.table_properties,
         )
 
 

@@ -118,7 +118,9 @@ def _create(spark: SparkSession, job: UpsertJob, fields: list[Any]) -> JavaTable
         spec = spec.bucket(name, buckets)
     catalog, name = catalog_of(spark, job.catalog), identifier(spark, job.base)
     try:
-        return catalog.createTable(name, schema, spec.build(), _java_map(spark, _PROPERTIES))
+        return catalog.createTable(
+            name, schema, spec.build(), _java_map(spark, {**_PROPERTIES, **job.table_properties})
+        )
     except Exception:
         # Two first runs at once: either one's table will do.
         if not catalog.tableExists(name):

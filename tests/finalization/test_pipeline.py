@@ -77,6 +77,11 @@ def test_a_good_file_is_read(tmp_path):
         ("parallelism", "many", "parallelism: is 'many'; expected a whole number from 1"),
         ("upsert", {"deletes": "none"}, "upsert.deletes: is 'none'; expected hard or soft"),
         ("upsert", {"truncate": "ignore"}, "upsert.truncate: is 'ignore'; expected refuse or apply"),
+        (
+            "upsert",
+            {"table-properties": "v3"},
+            "upsert.table-properties: is 'v3'; expected a mapping of Iceberg's table properties",
+        ),
         ("format", "avro", "format: is 'avro'; expected debezium-json"),
     ],
 )

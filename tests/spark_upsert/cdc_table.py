@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import yaml
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -44,7 +46,7 @@ LOG_COLUMNS: dict[str, IcebergType] = {
 }
 EVENT_TIME = datetime(2013, 1, 1, tzinfo=UTC)
 
-__all__ = ["UNAVAILABLE", "CdcTable", "Change", "new_name", "now_ms", "position"]
+__all__ = ["UNAVAILABLE", "CdcTable", "Change", "new_name", "now_ms", "pipeline_file", "position"]
 
 
 def now_ms() -> int:
@@ -82,6 +84,24 @@ def create_log_table(catalog: Catalog, name: str, row_columns: dict[str, Iceberg
         partition_spec=PartitionSpec(PartitionField(hour_of, 1000, HourTransform(), "_event_hour")),
         properties={"format-version": "2", "write.metadata.metrics.column._position": "full"},
     )
+
+
+def pipeline_file(cdc: CdcTable, catalog: CatalogConfig, folder: Path) -> Path:
+    """A pipeline file for the command line."""
+    settings = asdict(catalog)
+    pipeline = {
+        "name": "t",
+        "kafka": {"brokers": "127.0.0.1:9092", "topics": ["t"]},
+        "columns": {"id": "BIGINT", "name": "STRING", "n": "INT"},
+        "primary-key": ["id"],
+        "event-time": {"column": "source.ts_ms"},
+        "tables": {"cdc": cdc.job.cdc, "base": cdc.job.base},
+        "catalog": {key: settings[key] for key in ("name", "type", "uri", "warehouse")},
+        "checkpoint": {"directory": f"file://{folder}/checkpoints"},
+    }
+    file = folder / "pipeline.yaml"
+    file.write_text(yaml.safe_dump(pipeline))
+    return file
 
 
 class CdcTable:

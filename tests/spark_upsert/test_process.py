@@ -11,11 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-import yaml
 
 from finalization.catalog_config import CatalogConfig
 from local_stack.waiting import wait_until
-from tests.spark_upsert.cdc_table import CdcTable
+from tests.spark_upsert.cdc_table import CdcTable, pipeline_file
 
 pytestmark = [pytest.mark.integration, pytest.mark.faults]
 
@@ -61,23 +60,7 @@ def test_a_killed_upsert_leaves_the_base_table_untouched_or_complete_and_a_rerun
 def test_the_loop_follows_the_log_and_ends_in_peace_when_told_to(
     cdc: CdcTable, catalog: CatalogConfig, tmp_path: Path
 ) -> None:
-    pipeline = {
-        "name": "t",
-        "kafka": {"brokers": "127.0.0.1:9092", "topics": ["t"]},
-        "columns": {"id": "BIGINT", "name": "STRING", "n": "INT"},
-        "primary-key": ["id"],
-        "event-time": {"column": "source.ts_ms"},
-        "tables": {"cdc": cdc.job.cdc, "base": cdc.job.base},
-        "catalog": {
-            "name": catalog.name,
-            "type": catalog.type,
-            "uri": catalog.uri,
-            "warehouse": catalog.warehouse,
-        },
-        "checkpoint": {"directory": f"file://{tmp_path}/checkpoints"},
-    }
-    file = tmp_path / "pipeline.yaml"
-    file.write_text(yaml.safe_dump(pipeline))
+    file = pipeline_file(cdc, catalog, tmp_path)
     cdc.changes(("c", 1, 1, "a", 1), watermark=NINE)
     log = tmp_path / "log"
 

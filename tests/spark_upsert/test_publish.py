@@ -3,7 +3,7 @@
 import pytest
 
 from spark_upsert import leases
-from spark_upsert.exceptions import MainMovedError, RivalPublishedError
+from spark_upsert.exceptions import MainMovedError, RivalPublishedError, UpsertError
 from tests.spark_upsert.cdc_table import CdcTable, now_ms
 
 pytestmark = pytest.mark.integration
@@ -111,6 +111,20 @@ def test_who_is_always_overtaken_gives_up_without_a_trace(
 
     assert started.rows() == [(1, "a", 1), (100, "foreign", 1), (100, "foreign", 1)]
     assert list(started.base().refs()) == ["main"]
+
+
+def test_a_run_that_lost_its_branch_says_so_and_leaves_the_base_table_untouched(started: CdcTable) -> None:
+    def clean_up() -> None:
+        (branch,) = set(started.base().refs()) - {"main"}
+        started.sql(f"ALTER TABLE {{base}} DROP BRANCH `{branch}`")
+
+    with pytest.raises(UpsertError, match=r"longer than its lease.*--max-snapshots"):
+        started.upsert(on_step=at("merged", clean_up))
+
+    assert started.rows() == [(1, "a", 1)]
+    assert started.properties()["finalization.watermark"] == NINE
+    assert started.upsert().outcome == "published"
+    assert started.rows() == AFTER
 
 
 def test_leftover_branches_are_removed_and_a_live_rivals_is_not(started: CdcTable) -> None:

@@ -1,8 +1,11 @@
 """What the base table holds after upserts."""
 
+from datetime import UTC, datetime
+
 import pytest
 from pyiceberg.types import IntegerType, LongType, StringType
 
+from finalization.catalog import FinalizationClient
 from finalization.catalog_config import CatalogConfig
 from spark_upsert.exceptions import ChangeRefusedError
 from tests.spark_upsert.cdc_table import UNAVAILABLE, CdcTable, Change, new_name
@@ -150,6 +153,8 @@ def test_an_unchanged_toast_value_moves_along_when_the_key_changes(cdc: CdcTable
     assert cdc.rows() == [(13, "long", 4), (21, None, 2), (31, "late", 2)]
     cdc.upsert(rebuild=True)
     assert cdc.rows() == [(13, "long", 4), (21, None, 2), (31, "late", 2)]
+    # Values that moved went through views; a session that goes on for weeks does not collect them.
+    assert not [row for row in cdc.sql("SHOW VIEWS") if row["isTemporary"]]
 
 
 def test_composite_keys_and_odd_column_names(spark, catalog: CatalogConfig) -> None:
@@ -237,6 +242,22 @@ def test_a_table_made_beforehand_keeps_its_format_and_write_mode(cdc: CdcTable, 
     assert cdc.rows() == [(1, "a", 2), (3, "c", 1)]
     formats = [row[0] for row in cdc.sql("SELECT DISTINCT file_format FROM {base}.delete_files")]
     assert formats == (["PUFFIN"] if "'3'" in properties else [])
+
+
+def test_a_new_base_table_has_the_pipelines_properties(spark, catalog: CatalogConfig) -> None:
+    properties = {"format-version": "3", "write.delete.mode": "copy-on-write"}
+    cdc = CdcTable(spark, catalog, new_name(), table_properties=properties)
+    cdc.changes(("c", 1, 1, "a", 1), ("c", 2, 2, "b", 1), watermark=TEN)
+    cdc.upsert()
+    cdc.changes(("d", 3, 1, "", 0))
+    cdc.upsert()
+
+    assert cdc.rows() == [(2, "b", 1)]
+    assert cdc.base().format_version == 3
+    assert cdc.properties()["write.delete.mode"] == "copy-on-write"
+    assert cdc.properties()["write.merge.mode"] == "merge-on-read"
+    # Who waits for the watermark needs to read the table's metadata only, whatever its format.
+    assert FinalizationClient.open(catalog).watermark(cdc.job.base) == datetime(2013, 1, 1, 10, tzinfo=UTC)
 
 
 def test_columns_that_others_added_to_the_base_table_keep_their_values(cdc: CdcTable) -> None:
