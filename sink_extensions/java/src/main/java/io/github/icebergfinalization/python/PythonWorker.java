@@ -83,6 +83,7 @@ final class PythonWorker implements AutoCloseable {
         new ClientServer.ClientServerBuilder()
             .javaPort(0)
             .pythonPort(Integer.parseInt(port))
+            .socketFactory(new PromptSockets())
             .authToken(token)
             .build();
     return new PythonWorker(process, bridge, timeout);

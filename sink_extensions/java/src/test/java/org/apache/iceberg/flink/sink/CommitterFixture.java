@@ -34,14 +34,26 @@ import org.apache.iceberg.io.WriteResult;
 final class CommitterFixture implements AutoCloseable {
 
   private static final String OPERATOR = "operator";
+  private static final Map<String, String> FIELD_STATS =
+      Map.of(
+          "sink.accumulators", "field-stats",
+          "sink.field-stats.columns", "id",
+          "sink.commit-processors", RecordingProcessor.class.getName());
 
   private final TableLoader loader;
   private final Table table;
+  private final Map<String, String> options;
   private final List<Committer<IcebergCommittable>> started = new ArrayList<>();
 
   CommitterFixture(TableLoader loader, Table table) {
+    this(loader, table, FIELD_STATS);
+  }
+
+  /** @param options of the extensions; none for the standard sink's own committer */
+  CommitterFixture(TableLoader loader, Table table, Map<String, String> options) {
     this.loader = loader;
     this.table = table;
+    this.options = options;
   }
 
   /** A committer as a job starts it, first or again; with more options by key and value. */
@@ -59,15 +71,12 @@ final class CommitterFixture implements AutoCloseable {
     return new Running(committer);
   }
 
-  private static Extensions extensions(String... more) {
-    Map<String, String> options = new HashMap<>();
-    options.put("sink.accumulators", "field-stats");
-    options.put("sink.field-stats.columns", "id");
-    options.put("sink.commit-processors", RecordingProcessor.class.getName());
+  private Extensions extensions(String... more) {
+    Map<String, String> all = new HashMap<>(options);
     for (int i = 0; i < more.length; i += 2) {
-      options.put(more[i], more[i + 1]);
+      all.put(more[i], more[i + 1]);
     }
-    return Extensions.of(options, new Configuration());
+    return Extensions.of(all, new Configuration());
   }
 
   @Override
@@ -97,6 +106,13 @@ final class CommitterFixture implements AutoCloseable {
         FlinkManifestUtil.writeCompletedFiles(
             write(from, to), () -> manifests.create(checkpointId), table.spec(), TableUtil.formatVersion(table));
     byte[] bytes = SimpleVersionedSerialization.writeVersionAndSerialize(DeltaManifestsSerializer.INSTANCE, files);
+    ExtensibleCommittable.Serializer state = new ExtensibleCommittable.Serializer();
+    IcebergCommittable standard = new IcebergCommittable(bytes, jobId, OPERATOR, checkpointId);
+    return state.deserialize(state.getVersion(), state.serialize(new ExtensibleCommittable(standard, facts(from, to))));
+  }
+
+  /** The facts of rows {@code from} (inclusive) to {@code to}, by accumulator. */
+  Map<String, Map<String, String>> facts(long from, long to) {
     Map<String, Map<String, String>> facts = new LinkedHashMap<>();
     for (Accumulator accumulator : extensions().openAccumulators(SinkTesting.ROW_TYPE)) {
       for (long index = from; index < to; index++) {
@@ -104,9 +120,7 @@ final class CommitterFixture implements AutoCloseable {
       }
       facts.put(accumulator.name(), accumulator.merge(from == to ? List.of() : List.of(accumulator.snapshot())));
     }
-    ExtensibleCommittable.Serializer state = new ExtensibleCommittable.Serializer();
-    IcebergCommittable standard = new IcebergCommittable(bytes, jobId, OPERATOR, checkpointId);
-    return state.deserialize(state.getVersion(), state.serialize(new ExtensibleCommittable(standard, facts)));
+    return facts;
   }
 
   /** The same as the standard sink leaves it. */
