@@ -147,7 +147,8 @@ class ExtensibleSink:
         """
         if schema is None:
             check_rows(stream)
-        table = t_env.from_data_stream(stream, *([schema] if schema else []))
+        with plain_errors():
+            table = t_env.from_data_stream(stream, *([schema] if schema else []))
         statements = self.add_to(t_env.create_statement_set(), table)
         with plain_errors():
             statements.attach_as_datastream()

@@ -18,7 +18,7 @@ EXAMPLES: dict[str, Callable[[Shop], None]] = {
     "table-api": lambda shop: table_api.write(shop.incoming()),
     "statement-set": lambda shop: table_api.write_both(shop.t_env, shop.incoming(), shop.incoming()),
     "data-stream": lambda shop: data_stream.write(shop.env, shop.t_env, shop.stream()),
-    "watermarks": lambda shop: data_stream.write_with_watermarks(shop.env, shop.t_env, shop.untimed_stream()),
+    "watermarks": lambda shop: shop.run_timed(),
     "java-data-stream": lambda shop: shop.run_java(),
 }
 # What the examples leave in a table; the rest is Iceberg's and Flink's own.

@@ -33,9 +33,7 @@ class OrderTime(TimestampAssigner):
         return order.ordered_ms
 
 
-def write_with_watermarks(
-    env: StreamExecutionEnvironment, t_env: StreamTableEnvironment, orders: DataStream
-) -> None:
+def append_with_watermarks(t_env: StreamTableEnvironment, orders: DataStream) -> None:
     """The records' timestamps become a column, and the stream's watermarks reach the sink."""
     timed = orders.assign_timestamps_and_watermarks(
         WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OrderTime())
@@ -49,4 +47,3 @@ def write_with_watermarks(
         .build()
     )
     ExtensibleSink("ice.shop.orders").field_stats("ordered_at").append(timed, t_env, schema)
-    env.execute("timed orders")

@@ -97,6 +97,13 @@ class Shop:
         for statement in filter(str.strip, text.split(";\n")):
             self.t_env.execute_sql(statement).wait()
 
+    def run_timed(self) -> None:
+        """Run a job whose stream has timestamps."""
+        from examples.extending.data_stream import append_with_watermarks
+
+        append_with_watermarks(self.t_env, self.untimed_stream())
+        self.env.execute("timed orders")
+
     def run_java(self) -> None:
         """Run the Java job as a program of its own, with every jar on its class path."""
         arguments = {

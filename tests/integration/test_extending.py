@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from examples.extending import data_stream
 from examples.extending.__main__ import EXAMPLES, main
 from examples.extending.shop import Shop
+from flink_jobs.environment import create_stream_environment
+from local_stack.waiting import wait_until
+from sink_extensions import sql
 
 pytestmark = pytest.mark.integration
 
@@ -77,6 +81,34 @@ def test_two_tables_of_one_job_have_extensions_of_their_own(shop: Shop) -> None:
     assert shop.summary("shop.refunds")["accumulator.revenue.cents"] == "2000"
     assert shop.summary("shop.refunds")["flink.job-id"] == shop.summary()["flink.job-id"]
     assert "audit.last-snapshot" not in refunds.properties
+
+
+def test_the_watermarks_of_a_stream_reach_the_sink(shop: Shop) -> None:
+    shop.t_env.execute_sql(
+        "ALTER TABLE ice.shop.orders SET ('finalization.event-time-column' = 'ordered_at')"
+    )
+    env, t_env = create_stream_environment(
+        {
+            "execution.checkpointing.interval": "300 ms",
+            "parallelism.default": "1",
+            "rest.bind-address": "127.0.0.1",
+        }
+    )
+    options = {"type": "iceberg-extensible", **shop.catalog.flink_properties()}
+    t_env.execute_sql(f"CREATE CATALOG ice WITH ({sql.options(options)})")
+    t_env.execute_sql(
+        "CREATE TEMPORARY TABLE endless (id BIGINT, cents BIGINT, ordered_ms BIGINT) WITH ("
+        "'connector' = 'datagen', 'rows-per-second' = '100', "
+        "'fields.ordered_ms.min' = '1357034400000', 'fields.ordered_ms.max' = '1357036800000')"
+    )
+    data_stream.append_with_watermarks(t_env, t_env.to_data_stream(t_env.from_path("endless")))
+    job = env.execute_async()
+    try:
+        key = "accumulator.event-time.source-watermark-ms"
+        watermark = wait_until(lambda: shop.summary().get(key), 120, "a commit with the source's watermark")
+    finally:
+        job.cancel().result()
+    assert 1357034400000 <= int(watermark) <= 1357036800000
 
 
 def test_a_commit_that_the_gate_refuses_is_not_written(shop: Shop) -> None:

@@ -10,7 +10,7 @@ from pyflink.common import Types
 from pyflink.java_gateway import get_gateway
 from pyflink.util.java_utils import to_jarray
 
-from examples.extending.shop import CENTS, IDS, Shop
+from examples.extending.shop import IDS, Shop
 from finalization.exceptions import ConfigurationError
 from sink_extensions import ExtensibleSink, sql
 
@@ -226,15 +226,6 @@ def test_a_stream_without_named_fields_is_refused(shop: Shop) -> None:
         ConfigurationError, match=r"expected rows with named fields.*output_type=Types\.ROW_NAMED"
     ):
         ExtensibleSink(ORDERS).append(numbers, shop.t_env)
-
-
-def test_columns_go_to_those_of_their_names_and_others_are_null(shop: Shop) -> None:
-    shop.t_env.execute_sql("CREATE TEMPORARY VIEW `a``b` AS SELECT cents, id FROM incoming")
-    ExtensibleSink("ice.`shop`.orders").insert(shop.t_env.from_path("`a``b`")).wait()
-    rows = shop.table().scan().to_arrow().to_pylist()
-    assert [(row["id"], row["cents"], row["customer"]) for row in rows] == [
-        (number, cents, None) for number, cents in zip(IDS, CENTS, strict=True)
-    ]
 
 
 def test_a_value_with_quotes_arrives_as_it_is(shop: Shop) -> None:
