@@ -76,7 +76,8 @@ def schema_changes(
             continue
         if name not in known:
             changes[name] = kind
-        elif str(known[name].toString()) != str(kind.toString()) and _widens(name, known[name], kind):
+        elif str(known[name].toString()) != str(kind.toString()):
+            _refuse_unless_wider(name, known[name], kind)
             changes[name] = kind.asPrimitiveType()
     if job.deletes == "soft" and DELETED not in known:
         changes[DELETED] = spark._jvm.org.apache.iceberg.types.Types.BooleanType.get()
@@ -153,22 +154,14 @@ def _refuse_other_key(schema: Any, job: UpsertJob) -> None:
         )
 
 
-def _widens(name: str, known: Any, kind: Any) -> bool:
-    """True if the base column is to be widened, False if it already holds every value. Raises
-    SchemaRefusedError.
-    """
+def _refuse_unless_wider(name: str, known: Any, kind: Any) -> None:
     old, new = str(known.toString()), str(kind.toString())
-    if new in _WIDER.get(old, ()) or _more_digits(known, kind):
-        return True
-    if old in _WIDER.get(new, ()) or _more_digits(kind, known):
-        return False
-    raise SchemaRefusedError(
-        f"column '{name}' is {old} in the base table and {new} in the CDC table: values could be lost. "
-        "Allowed are "
-        "int → long, float → double and more digits of a decimal. Give the column its old type under "
-        "columns, or a "
-        "new name"
-    )
+    if new not in _WIDER.get(old, ()) and not _more_digits(known, kind):
+        raise SchemaRefusedError(
+            f"column '{name}' is {old} in the base table and {new} in the CDC table. Allowed are int → long, "
+            "float → double and more digits of a decimal. Give the column its old type under columns, or a "
+            "new name"
+        )
 
 
 def _more_digits(narrow: Any, wide: Any) -> bool:

@@ -19,7 +19,7 @@ def first_events(stack: Stack, topic: str, count: int) -> list[dict]:
     """Reads the first `count` values of a topic."""
     settings = {
         "bootstrap.servers": stack.kafka.bootstrap,
-        "group.id": topic,
+        "group.id": f"{topic}-{count}",  # each call reads from the beginning
         "auto.offset.reset": "earliest",
     }
     consumer = Consumer(settings)
@@ -50,10 +50,14 @@ def test_a_row_of_postgresql_arrives_as_a_debezium_event_in_kafka(stack):
         connection.execute("INSERT INTO arrives VALUES (1, 'before the connector')")
         stack.capture("arrives", ["public.arrives"])
         connection.execute("UPDATE arrives SET name = 'after it' WHERE id = 1")
-    snapshot, update = first_events(stack, "arrives.public.arrives", 2)
+        first_events(stack, "arrives.public.arrives", 2)  # a snapshot that is not read yet would be empty
+        connection.execute("TRUNCATE arrives")
+    snapshot, update, truncate = first_events(stack, "arrives.public.arrives", 3)
     assert (snapshot["op"], snapshot["after"]) == ("r", {"id": 1, "name": "before the connector"})
     assert (update["op"], update["after"]) == ("u", {"id": 1, "name": "after it"})
     assert update["transaction"]["total_order"] == 1
+    assert (truncate["op"], truncate["before"], truncate["after"]) == ("t", None, None)
+    assert truncate["source"]["lsn"] > update["source"]["lsn"]
 
 
 def test_a_connector_that_cannot_start_is_an_error_with_the_reason(stack):

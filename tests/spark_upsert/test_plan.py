@@ -59,6 +59,17 @@ def test_the_log_before_the_batch_is_read_only_if_the_batch_reaches_back(
     assert cdc.rows() == [(2, "b2", 2)]
 
 
+def test_only_the_partitions_of_changed_keys_are_written(cdc: CdcTable) -> None:
+    cdc.changes(*[("c", i, i, "a", i) for i in range(1, 60)])
+    cdc.upsert()
+    assert cdc.base().current_snapshot().summary["changed-partition-count"] == "8"
+    cdc.changes(("u", 100, 5, "b", 1), ("u", 101, 5, "c", 1))
+
+    cdc.upsert()
+
+    assert cdc.base().current_snapshot().summary["changed-partition-count"] == "1"
+
+
 def test_base_columns_are_read_only_for_values_that_were_not_sent(
     cdc: CdcTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

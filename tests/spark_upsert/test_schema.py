@@ -51,16 +51,31 @@ def test_a_column_that_left_the_cdc_table_keeps_its_values(cdc: CdcTable) -> Non
     ]
 
 
-@pytest.mark.parametrize("kind", [StringType(), BooleanType(), DecimalType(9, 2)])
-def test_a_column_of_another_kind_is_refused_with_what_to_do(cdc: CdcTable, kind) -> None:
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (IntegerType(), StringType()),
+        (IntegerType(), BooleanType()),
+        (IntegerType(), DecimalType(9, 2)),
+        # Narrower: no value is lost yet, but it is not what the base table was made for.
+        (LongType(), IntegerType()),
+        (DecimalType(9, 2), DecimalType(5, 2)),
+        (DecimalType(9, 2), DecimalType(9, 3)),
+    ],
+)
+def test_a_narrower_type_or_one_of_another_kind_is_refused_with_what_to_do(
+    spark, catalog: CatalogConfig, before, after
+) -> None:
+    columns = {"id": LongType(), "name": StringType(), "n": before}
+    cdc = CdcTable(spark, catalog, new_name(), columns)
     cdc.changes(("c", 1, 1, "a", 1))
     cdc.upsert()
     with cdc.catalog.load_table(cdc.job.cdc).update_schema(allow_incompatible_changes=True) as update:
         update.delete_column("n")
     with cdc.catalog.load_table(cdc.job.cdc).update_schema() as update:
-        update.add_column("n", kind)
+        update.add_column("n", after)
 
-    with pytest.raises(SchemaRefusedError, match=r"'n' is int .* Give the column its old type"):
+    with pytest.raises(SchemaRefusedError, match=r"'n' is .* Give the column its old type"):
         cdc.upsert()
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.spark_upsert.cdc_table import CdcTable
+from tests.spark_upsert.test_publish import at
 
 pytestmark = pytest.mark.integration
 
@@ -61,6 +62,23 @@ def test_a_part_of_the_rows_does_not_carry_the_watermark_of_all(cdc: CdcTable) -
     assert (first.snapshots, first.remaining, watermark_between) == (2, 1, NINE)
     assert (second.snapshots, second.remaining, second.watermark) == (1, 0, TEN)
     assert len(cdc.rows()) == 4
+
+
+@pytest.mark.parametrize("step", ["opened", "claimed", "merged"])
+def test_rows_and_watermark_are_those_pinned_together_whatever_the_log_gets_meanwhile(
+    cdc: CdcTable, step: str
+) -> None:
+    cdc.changes(("c", 1, 1, "a", 1), watermark=NINE)
+    cdc.upsert()
+    cdc.changes(("c", 2, 2, "b", 1), watermark=TEN)
+
+    cdc.upsert(on_step=at(step, lambda: cdc.changes(("c", 3, 3, "c", 1), watermark=ELEVEN)))
+
+    assert cdc.rows() == [(1, "a", 1), (2, "b", 1)]
+    assert cdc.properties()["finalization.watermark"] == TEN
+    cdc.upsert()
+    assert cdc.rows() == [(1, "a", 1), (2, "b", 1), (3, "c", 1)]
+    assert cdc.properties()["finalization.watermark"] == ELEVEN
 
 
 def test_the_watermark_never_goes_back(cdc: CdcTable) -> None:
