@@ -48,7 +48,7 @@ format: setup ## apply formatting and the fixes lint knows
 	$(VENV)/bin/ruff check --fix .
 
 .PHONY: bench
-bench: setup jar jars ## measure the sink against the standard one (writes docs/benchmarks.md)
+bench: setup jar jars ## measure the sink, its facts, its commits and the upsert (writes docs/benchmarks.md)
 	$(PY) -m tests.benchmarks
 
 .PHONY: jar

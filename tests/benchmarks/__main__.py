@@ -1,91 +1,53 @@
-"""Measures the sink against the standard one, in turn, and writes docs/benchmarks.md."""
+"""Measures, and writes docs/benchmarks.md: `python -m tests.benchmarks [section …]`, all sections by default.
+
+Each section is kept in build/benchmarks with the day of its measuring; the page joins those there are.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.sink_job import VARIANTS
+from tests.benchmarks import java, sink
 
-REPORT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-ROWS = int(os.environ.get("BENCH_ROWS", "10000000"))
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
-PARALLELISM = (1, 2)
+_ROOT = Path(__file__).parents[2]
+_KEPT = _ROOT / "build" / "benchmarks"
+_PAGE = _ROOT / "docs" / "benchmarks.md"
 
 
-def main() -> None:
-    sections = [_section(parallelism) for parallelism in PARALLELISM]
+def _upsert() -> str:
+    """Writes its section itself, as its sizes can be chosen on its own command line."""
+    subprocess.run([sys.executable, "-m", "tests.benchmarks.upsert"], cwd=_ROOT, check=True)
+    return (_KEPT / "upsert.md").read_text()
+
+
+SECTIONS: dict[str, Callable[[], str]] = {"sink": sink.report, "java": java.report, "upsert": _upsert}
+
+
+def main(names: list[str]) -> None:
+    unknown = sorted(set(names) - SECTIONS.keys())
+    if unknown:
+        raise SystemExit(f"no section {', '.join(unknown)}; there are: {', '.join(SECTIONS)}")
+    _KEPT.mkdir(parents=True, exist_ok=True)
+    for name in names or SECTIONS:
+        text = SECTIONS[name]()
+        today = dt.datetime.now(dt.UTC).date()
+        (_KEPT / f"{name}.md").write_text(f"{text.rstrip()}\n\n<sub>Measured on {today}.</sub>\n")
+    _PAGE.write_text(_page())
+    print(_PAGE.read_text())
+
+
+def _page() -> str:
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    today = dt.datetime.now(dt.UTC).date()
-    introduction = f"""# Benchmarks
-
-Written by `make bench` on {today} ({machine}).
-
-{ROWS:,} narrow rows (BIGINT, STRING of 10, TIMESTAMP) from a generator into Parquet, {ROUNDS} rounds, the two
-sinks in turn. CPU time is the JVM's while the job runs, start-up left out; the Python worker's is beside it.
-A ratio is taken within each round; quoted are its median and its range.
-
-"""
-    REPORT.write_text(introduction + "\n".join(sections))
-    print(REPORT.read_text())
-
-
-def _section(parallelism: int) -> str:
-    results: dict[str, list[dict[str, float]]] = {variant: [] for variant in VARIANTS}
-    for number in range(ROUNDS):
-        order = list(VARIANTS) if number % 2 == 0 else list(reversed(VARIANTS))
-        for variant in order:
-            results[variant].append(_run(variant, parallelism))
-            print(parallelism, variant, results[variant][-1], flush=True)
-    ratios = {
-        key: [
-            ours[key] / standard[key]
-            for ours, standard in zip(results["finalization"], results["standard"], strict=True)
-        ]
-        for key in ("cpu_s", "wall_s")
-    }
-    lines = [
-        f"## Parallelism {parallelism}",
-        "",
-        "| sink | CPU s | wall s | Python worker's CPU s |",
-        "|---|--:|--:|--:|",
-    ]
-    for variant, runs in results.items():
-        cells = " | ".join(
-            f"{statistics.median(r[k] for r in runs):.1f}" for k in ("cpu_s", "wall_s", "python_cpu_s")
-        )
-        lines.append(f"| {variant} | {cells} |")
-    lines.append("")
-    for key, name in (("cpu_s", "CPU"), ("wall_s", "Wall")):
-        low, high = min(ratios[key]), max(ratios[key])
-        lines.append(f"{name} ratio {statistics.median(ratios[key]):.3f} ({low:.3f} to {high:.3f}).  ")
-    return "\n".join(lines) + "\n"
-
-
-def _run(variant: str, parallelism: int) -> dict[str, float]:
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "tests.benchmarks.sink_job",
-            variant,
-            str(ROWS),
-            str(parallelism),
-            folder,
-        ]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-        if result.returncode != 0:
-            raise SystemExit(f"{' '.join(command)} failed:\n{result.stdout}\n{result.stderr}")
-        measured: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
-        return measured
+    head = f"# Benchmarks\n\nWritten by `make bench` ({machine}). Ratios are worth more than seconds.\n"
+    kept = [_KEPT / f"{name}.md" for name in SECTIONS]
+    return "\n".join([head, *(path.read_text() for path in kept if path.exists())])
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -30,10 +30,11 @@ def report() -> str:
     """The section in Markdown. Runs for about ten minutes."""
     introduction = f"""## The sink beside the standard one
 
-Generated rows with random times over two hours into Parquet, a commit every 3 seconds, {ROUNDS} rounds, the variants
-in turn in one warm JVM. CPU time is the JVM's; its Python workers' is beside it. A ratio to the standard sink is
-taken within each round; quoted are its median and its range. *Ours, off* is the same job graph as the standard
-sink's (a test), so its ratio shows the noise. *event-time* includes finalization's own Python processor.
+Generated rows with random times over two hours into Parquet, a commit every 3 seconds, {ROUNDS} rounds, the
+variants in turn in one warm JVM. CPU time is the JVM's; its Python workers' is beside it. A ratio to the
+standard sink is taken within each round; quoted are its median and its range. *Ours, off* is the same job
+graph as the standard sink's (a test), so its ratio shows the noise. *event-time* includes finalization's
+own Python processor.
 """
     sections = [_section(width, parallelism) for width in (NARROW, WIDE) for parallelism in (1, 2)]
     return "\n".join([introduction, *sections])
@@ -49,7 +50,10 @@ def _section(width: str, parallelism: int) -> str:
     ]
     for variant in VARIANTS:
         runs = results[variant]
-        cells = [f"{statistics.median(run[key] for run in runs):.1f}" for key in ("cpu_s", "wall_s", "python_cpu_s")]
+        cells = [
+            f"{statistics.median(run[key] for run in runs):.1f}"
+            for key in ("cpu_s", "wall_s", "python_cpu_s")
+        ]
         if variant != STANDARD:
             cells += [_ratio(runs, results[STANDARD], key) for key in ("cpu_s", "wall_s")]
         else:

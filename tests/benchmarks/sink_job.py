@@ -1,6 +1,7 @@
-"""One measured session: generated rows into Iceberg tables, by the standard sink and by ours, in turn, in one JVM.
+"""One measured session: generated rows into Iceberg tables, by both sinks in turn, in one JVM.
 
-The JVM is warm when measuring begins, so its start and its compiler are left out. Prints one JSON object a run.
+The JVM is warm when measuring begins, so its start and its compiler are left out. Prints one JSON object for
+each run.
 """
 
 from __future__ import annotations
