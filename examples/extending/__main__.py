@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from examples.extending import data_stream, table_api
@@ -25,25 +25,30 @@ EXAMPLES: dict[str, Callable[[Shop], None]] = {
 _OURS = ("accumulator.", "audit.", "revenue-gate.", "finalization.")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run examples, each on new tables, and print what they left in snapshot and table."""
+def main() -> None:
+    """Run the examples named, in a temporary folder."""
     parser = argparse.ArgumentParser(prog="python -m examples.extending", description=__doc__)
     parser.add_argument(
         "names", metavar="NAME", nargs="*", help=f"out of {', '.join(EXAMPLES)}; default: all"
     )
-    names = parser.parse_args(arguments).names or list(EXAMPLES)
+    names = parser.parse_args().names or list(EXAMPLES)
     if unknown := set(names) - set(EXAMPLES):
         parser.error(f"there is no example {', '.join(unknown)}")
     with tempfile.TemporaryDirectory() as folder:
         shop = Shop.open(Path(folder))
         for name in names:
-            shop.make_tables()
-            EXAMPLES[name](shop)
-            print(f"== {name}")
-            for text, found in (("snapshot", shop.summary()), ("table", shop.table().properties)):
-                for key in sorted(found):
-                    if key.startswith(_OURS):
-                        print(f"{text:8}  {key} = {found[key]}")
+            run(shop, name)
+
+
+def run(shop: Shop, name: str) -> None:
+    """Run an example on new tables, and print what it left in snapshot and table."""
+    shop.make_tables()
+    EXAMPLES[name](shop)
+    print(f"== {name}")
+    for text, found in (("snapshot", shop.summary()), ("table", shop.table().properties)):
+        for key in sorted(found):
+            if key.startswith(_OURS):
+                print(f"{text:8}  {key} = {found[key]}")
 
 
 if __name__ == "__main__":
