@@ -14,7 +14,6 @@ import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.util.IOUtils;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
-import org.apache.iceberg.flink.TableLoader;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,28 +31,33 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
   private final Committer<IcebergCommittable> standard;
   private final Map<String, String> snapshotProperties;
   private final Map<String, String> userProperties;
-  private final TableLoader tableLoader;
+  private final Table table;
   private final String branch;
   private final Extensions extensions;
-  private final MetricGroup metricGroup;
+  private final ExtensionMetrics metrics;
   private final List<CommitProcessor> processors = new ArrayList<>();
-  private Table table;
-  private ExtensionMetrics metrics;
+  private boolean started;
 
+  /**
+   * Decorates a committer.
+   *
+   * @param snapshotProperties the map that the standard committer reads at each commit
+   * @param table the standard committer's own: what either of the two reads of it, the other need not read again
+   */
   ExtensibleCommitter(
       Committer<IcebergCommittable> standard,
       Map<String, String> snapshotProperties,
-      TableLoader tableLoader,
+      Table table,
       String branch,
       Extensions extensions,
       MetricGroup metricGroup) {
     this.standard = standard;
     this.snapshotProperties = snapshotProperties;
     this.userProperties = Map.copyOf(snapshotProperties);
-    this.tableLoader = tableLoader;
+    this.table = table;
     this.branch = branch;
     this.extensions = extensions;
-    this.metricGroup = metricGroup;
+    this.metrics = new ExtensionMetrics(metricGroup, table.name(), branch);
   }
 
   /**
@@ -62,11 +66,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
    * <p>Flink makes a committer in every subtask but commits in the first only: it alone starts processors.
    */
   void start() throws IOException {
-    if (!tableLoader.isOpen()) {
-      tableLoader.open();
-    }
-    table = tableLoader.loadTable();
-    metrics = new ExtensionMetrics(metricGroup, table.name(), branch);
+    started = true;
     for (CommitProcessor processor : extensions.createProcessors()) {
       processors.add(processor);
       try {
@@ -93,7 +93,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
   }
 
   private void commit(CommitRequest<IcebergCommittable> request) throws IOException, InterruptedException {
-    if (table == null) {
+    if (!started) {
       start();
     }
     IcebergCommittable committable = request.getCommittable();
@@ -153,7 +153,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
   }
 
   private void preCommit(TableCommitContext context) throws IOException {
-    long started = System.nanoTime();
+    long startedNanos = System.nanoTime();
     context.allowSnapshotProperties(true);
     for (CommitProcessor processor : processors) {
       try {
@@ -165,11 +165,11 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
       }
     }
     context.allowSnapshotProperties(false);
-    metrics.preCommit(summaryEntries(context.accumulators()), started);
+    metrics.preCommit(summaryEntries(context.accumulators()), startedNanos);
   }
 
   private void postCommit(TableCommitContext context) throws IOException {
-    long started = System.nanoTime();
+    long startedNanos = System.nanoTime();
     for (CommitProcessor processor : processors) {
       for (int attempt = 1; ; attempt++) {
         try {
@@ -191,12 +191,12 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
         }
       }
     }
-    metrics.postCommit(context.properties(), started);
+    metrics.postCommit(context.properties(), startedNanos);
   }
 
   @Override
   public void close() throws Exception {
     IOUtils.closeAll(processors);
-    IOUtils.closeAll(standard, tableLoader);
+    standard.close();
   }
 }

@@ -105,11 +105,12 @@ public final class ExtensibleIcebergSink
 
   @Override
   public Committer<IcebergCommittable> createCommitter(CommitterInitContext context) throws IOException {
+    Committer<IcebergCommittable> standardCommitter = standard.createCommitter(context);
     ExtensibleCommitter committer =
         new ExtensibleCommitter(
-            standard.createCommitter(context),
+            standardCommitter,
             IcebergSinkParts.snapshotProperties(standard),
-            IcebergSinkParts.tableLoader(standard).clone(),
+            IcebergSinkParts.table((IcebergCommitter) standardCommitter),
             IcebergSinkParts.branch(standard),
             extensions,
             context.metricGroup());

@@ -7,8 +7,9 @@ import org.apache.iceberg.Table;
 import org.apache.iceberg.flink.TableLoader;
 
 /**
- * What a built {@link IcebergSink} was decided to do. Its fields are read here, in one place, so that no option of the
- * builder is interpreted a second time; another Iceberg version that names them otherwise fails when the job is built.
+ * What a built {@link IcebergSink} was decided to do, and the table of its committer. These fields are read here, in one
+ * place, so that no option of the builder is interpreted a second time; another Iceberg version that names them otherwise
+ * fails when the job is built, or when its committer starts.
  */
 final class IcebergSinkParts {
 
@@ -40,15 +41,20 @@ final class IcebergSinkParts {
     return (Map<String, String>) read(sink, "snapshotProperties", Map.class);
   }
 
-  private static <T> T read(IcebergSink sink, String name, Class<T> type) {
+  /** The table that a committer commits to. */
+  static Table table(IcebergCommitter committer) {
+    return read(committer, "table", Table.class);
+  }
+
+  private static <T> T read(Object part, String name, Class<T> type) {
     try {
-      Field field = IcebergSink.class.getDeclaredField(name);
+      Field field = part.getClass().getDeclaredField(name);
       field.setAccessible(true);
-      return type.cast(field.get(sink));
+      return type.cast(field.get(part));
     } catch (ReflectiveOperationException | ClassCastException e) {
       throw new IllegalStateException(
-          "this Iceberg version's IcebergSink has no field '" + name + "' of " + type.getSimpleName()
-              + "; use the Iceberg version that this jar was built for", e);
+          "this Iceberg version's " + part.getClass().getSimpleName() + " has no field '" + name + "' of "
+              + type.getSimpleName() + "; use the Iceberg version that this jar was built for", e);
     }
   }
 }
