@@ -34,7 +34,7 @@ class Behind:
         parts = []
         if self.snapshots:
             number = "1 snapshot" if self.snapshots == 1 else f"{self.snapshots} snapshots"
-            parts.append(f"{number} ({format_duration(self.waiting_ms or 0)})")
+            parts.append(f"{number} ({format_duration((self.waiting_ms or 0) // 1000 * 1000)})")
         if self.watermark_ms:
             parts.append(f"{format_duration(self.watermark_ms)} of watermark")
         return (

@@ -52,7 +52,7 @@ def test_what_is_not_known_is_not_made_up() -> None:
     ("distance", "text"),
     [
         (Behind("lake.t_cdc", 0, 0, 0), "follows lake.t_cdc, up to date"),
-        (Behind("lake.t_cdc", 1, 2 * MINUTE, 0), "follows lake.t_cdc, 1 snapshot (2m) behind"),
+        (Behind("lake.t_cdc", 1, 2 * MINUTE + 7, 0), "follows lake.t_cdc, 1 snapshot (2m) behind"),
         (
             Behind("lake.t_cdc", 3, 2 * MINUTE, HOUR),
             "follows lake.t_cdc, 3 snapshots (2m) and 1h of watermark behind",

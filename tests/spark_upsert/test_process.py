@@ -35,7 +35,7 @@ def process(log: Path, *command: str) -> Iterator[subprocess.Popen]:
         child.wait()
 
 
-@pytest.mark.parametrize("step", ["claimed", "merged", "published"])
+@pytest.mark.parametrize("step", ["opened", "claimed", "merged", "published"])
 def test_a_killed_upsert_leaves_the_base_table_untouched_or_complete_and_a_rerun_applies_once(
     cdc: CdcTable, catalog: CatalogConfig, tmp_path: Path, step: str
 ) -> None:
