@@ -90,7 +90,7 @@ record FactsAccuracy(Times times, int records, int bytes, int centroids, Map<Dou
   }
 
   /** The ranks that hold the estimate are an interval: values come more than once, and between two lies nothing. */
-  private static double rankError(long[] sorted, double estimate, double q) {
+  static double rankError(long[] sorted, double estimate, double q) {
     double low = (double) below(sorted, (long) Math.floor(estimate)) / sorted.length;
     double high = (double) below(sorted, (long) Math.floor(estimate) + 1) / sorted.length;
     return q < low ? low - q : q > high ? q - high : 0;
@@ -111,7 +111,7 @@ record FactsAccuracy(Times times, int records, int bytes, int centroids, Map<Dou
   }
 
   /** Interpolates between the middles of neighbouring centroids, as the readers of facts do. */
-  private static double quantile(DigestCodec.Decoded digest, double q) {
+  static double quantile(DigestCodec.Decoded digest, double q) {
     double[] means = digest.centroids().means();
     long[] weights = digest.centroids().weights();
     double target = q * Arrays.stream(weights).sum();
