@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MEMORY = "6g"
+_WARM_UP = 2
 _COLUMNS = """
     id bigint, carrier string, flight int, origin string, dest string, tail string,
     delay double, distance int, scheduled timestamp
@@ -203,36 +204,36 @@ _HEADER = """\
 
 
 def run(rows: int, sizes: list[int], rounds: int, minutes: float) -> str:
-    """Measures everything, or what fits in the time; returns a section in Markdown."""
+    """Measures all cases in each round, as many rounds as fit in the time; returns a section in Markdown."""
     deadline = time.monotonic() + minutes * 60
-    lines = [_HEADER]
+    pairs: dict[tuple[str, int], list[Pair]] = {(mode, size): [] for size in sizes for mode in _MODES}
     with tempfile.TemporaryDirectory() as folder:
         catalog = CatalogConfig("ice", "sql", f"sqlite:///{folder}/catalog.db", f"file://{folder}/warehouse")
         spark = create_session(catalog, {"spark.driver.memory": MEMORY})
         bench = Bench(spark, rows)
-        for number, changes in enumerate(sizes):
-            bench.make_log(changes)
+        for size in sizes:
+            bench.make_log(size)
+        for number in range(_WARM_UP):
             for mode in _MODES:
-                pairs = _rounds(bench, mode, changes, rounds, 1 if number else 2, deadline)
-                lines.append(_line(changes, mode, pairs))
-                print(lines[-1], flush=True)
+                _round(bench, mode, sizes[0], number)
+        for number in range(rounds):
+            for case, done in pairs.items():
+                if time.monotonic() < deadline:
+                    done.append(_round(bench, *case, number))
+                    print(*case, *done[-1], flush=True)
         spark.stop()
-    return _introduction(rows) + "\n".join(lines) + "\n"
+    lines = [_line(size, mode, done) for (mode, size), done in pairs.items()]
+    return _introduction(rows) + "\n".join([_HEADER, *lines]) + "\n"
 
 
-def _rounds(bench: Bench, mode: str, changes: int, rounds: int, warm_up: int, deadline: float) -> list[Pair]:
-    """Each round runs both, the order alternates; those that warm up are left out."""
-    pairs: list[Pair] = []
-    for number in range(warm_up + rounds):
-        measures: dict[str, Measure] = {}
-        for name in ("plain", "ours") if number % 2 == 0 else ("ours", "plain"):
-            if time.monotonic() > deadline:
-                return pairs[warm_up:]
-            bench.reset(mode, changes)
-            measures[name] = (bench.plain if name == "plain" else bench.ours)(mode, changes)
-        assert measures["plain"].rows == measures["ours"].rows
-        pairs.append((measures["plain"], measures["ours"]))
-    return pairs[warm_up:]
+def _round(bench: Bench, mode: str, changes: int, number: int) -> Pair:
+    """Runs both on the same tables; who begins alternates."""
+    measures: dict[str, Measure] = {}
+    for name in ("plain", "ours") if number % 2 == 0 else ("ours", "plain"):
+        bench.reset(mode, changes)
+        measures[name] = (bench.plain if name == "plain" else bench.ours)(mode, changes)
+    assert measures["plain"].rows == measures["ours"].rows
+    return measures["plain"], measures["ours"]
 
 
 def _line(changes: int, mode: str, pairs: list[Pair]) -> str:
