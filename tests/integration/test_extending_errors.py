@@ -93,6 +93,10 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
         {"sink.commit-processors": "python:examples.extending.audit"},
         PYTHON.format("examples.extending.audit") + ".*not of the form package.module:Class",
     ),
+    "time that is no duration": (
+        {"sink.commit-processors": "python:examples.extending.audit:Audit", "sink.python.timeout": "1 min"},
+        r"sink\.python\.timeout is '1 min'; expected an ISO-8601 duration such as PT60S",
+    ),
     "interpreter that is not there": (
         {
             "sink.commit-processors": "python:examples.extending.audit:Audit",

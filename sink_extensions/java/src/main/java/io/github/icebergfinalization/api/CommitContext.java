@@ -31,7 +31,7 @@ public interface CommitContext {
   /** The snapshot that this checkpoint became: in {@code postCommit}, empty where an empty checkpoint made none. */
   OptionalLong snapshotId();
 
-  /** The table's properties in the pinned metadata. */
+  /** The table's properties in the pinned metadata, with {@code finalization.*} hints of the job's statement laid over them. */
   Map<String, String> properties();
 
   /** Up to {@code limit} snapshots of the branch in the pinned metadata, newest first, along their parents. */

@@ -48,8 +48,9 @@ public final class PythonProcessor implements CommitProcessor {
     return name;
   }
 
-  /** Has Python import the class. */
+  /** Reads the options, and has Python import the class. @throws IllegalArgumentException saying what would be right */
   public void check(Map<String, String> options) {
+    timeout(options);
     try {
       PythonWorker.check(executable(options), target());
     } catch (IOException e) {

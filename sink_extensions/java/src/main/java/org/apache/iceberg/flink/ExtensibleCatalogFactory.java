@@ -76,6 +76,7 @@ public final class ExtensibleCatalogFactory extends FlinkCatalogFactory {
     public DynamicTableSink createDynamicTableSink(Context context) {
       Map<String, String> options = context.getCatalogTable().getOptions();
       if (Boolean.parseBoolean(options.get(FlinkCreateTableOptions.USE_DYNAMIC_ICEBERG_SINK.key()))) {
+        ExtensibleTableSink.refuseExtensions(options, context.getConfiguration());
         return super.createDynamicTableSink(context);
       }
       TableLoader loader =

@@ -34,6 +34,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
   private final Table table;
   private final String branch;
   private final Extensions extensions;
+  private final Map<String, String> policyHints;
   private final ExtensionMetrics metrics;
   private final List<CommitProcessor> processors = new ArrayList<>();
   private boolean started;
@@ -50,6 +51,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
       Table table,
       String branch,
       Extensions extensions,
+      Map<String, String> policyHints,
       MetricGroup metricGroup) {
     this.standard = standard;
     this.snapshotProperties = snapshotProperties;
@@ -57,6 +59,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
     this.table = table;
     this.branch = branch;
     this.extensions = extensions;
+    this.policyHints = policyHints;
     this.metrics = new ExtensionMetrics(metricGroup, table.name(), branch);
   }
 
@@ -75,7 +78,7 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
         throw new IOException("commit processor " + processor.name() + " did not start", e);
       }
     }
-    TableCommitContext context = new TableCommitContext(table, branch, "", -1, Map.of());
+    TableCommitContext context = new TableCommitContext(table, branch, "", -1, Map.of(), policyHints);
     if (!context.lineage(1).isEmpty()) {
       context.committedAs(OptionalLong.of(context.lineage(1).get(0).snapshotId()));
       postCommit(context);
@@ -99,7 +102,8 @@ final class ExtensibleCommitter implements Committer<IcebergCommittable> {
     IcebergCommittable committable = request.getCommittable();
     Map<String, Map<String, String>> accumulators = ExtensibleCommittable.accumulatorsOf(committable);
     TableCommitContext context =
-        new TableCommitContext(table, branch, committable.jobId(), committable.checkpointId(), accumulators);
+        new TableCommitContext(
+            table, branch, committable.jobId(), committable.checkpointId(), accumulators, policyHints);
     context.refresh();
     if (isCommitted(committable)) {
       // By an attempt before this one, maybe late: the standard committer would look at the table as it was at its start.

@@ -2,6 +2,7 @@ package org.apache.iceberg.flink.sink;
 
 import io.github.icebergfinalization.api.Accumulator;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.List;
 import org.apache.flink.api.common.SupportsConcurrentExecutionAttempts;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -38,10 +39,12 @@ public final class ExtensibleIcebergSink
 
   private final IcebergSink standard;
   private final Extensions extensions;
+  private final HashMap<String, String> policyHints;
 
   private ExtensibleIcebergSink(IcebergSink standard, Extensions extensions) {
     this.standard = standard;
     this.extensions = extensions;
+    this.policyHints = extensions.policyHints(IcebergSinkParts.table(standard).properties());
   }
 
   /**
@@ -113,6 +116,7 @@ public final class ExtensibleIcebergSink
             IcebergSinkParts.table((IcebergCommitter) standardCommitter),
             IcebergSinkParts.branch(standard),
             extensions,
+            policyHints,
             context.metricGroup());
     if (context.getTaskInfo().getIndexOfThisSubtask() == 0) {
       committer.start();

@@ -38,6 +38,20 @@ public final class ExtensibleTableSink extends IcebergTableSink {
         : new ExtensibleTableSink(loader, schema, config, options);
   }
 
+  /**
+   * For a sink that cannot be extended.
+   *
+   * @throws IllegalArgumentException if the options name extensions
+   */
+  public static void refuseExtensions(Map<String, String> options, ReadableConfig config) {
+    if (!Extensions.of(options, config).isEmpty()) {
+      throw new IllegalArgumentException(
+          "'use-dynamic-iceberg-sink' is 'true', but the dynamic sink has no extensions; "
+              + "unset it, or " + Extensions.ACCUMULATORS + ", " + Extensions.PROCESSORS
+              + " and finalization.event-time-column");
+    }
+  }
+
   @Override
   public SinkRuntimeProvider getSinkRuntimeProvider(Context context) {
     DataStreamSinkProvider standard = (DataStreamSinkProvider) super.getSinkRuntimeProvider(context);

@@ -24,7 +24,8 @@ final class Extensions implements Serializable {
   static final String PROCESSORS = "sink.commit-processors";
   static final String ON_FAILURE = "sink.commit-processors.on-failure";
   static final String EVENT_TIME = EventTimeAccumulator.NAME;
-  private static final String EVENT_TIME_COLUMN = "finalization.event-time-column";
+  private static final String POLICY_PREFIX = "finalization.";
+  private static final String EVENT_TIME_COLUMN = POLICY_PREFIX + "event-time-column";
   private static final String FINALIZATION = "python:finalization.processor:FinalizationProcessor";
   private static final long serialVersionUID = 1L;
 
@@ -81,6 +82,17 @@ final class Extensions implements Serializable {
 
   Map<String, String> options() {
     return options;
+  }
+
+  /**
+   * The policy that a statement's hints lay over the table's properties, as they are when the job is submitted. All other
+   * policy stays with the table, so that a change of it reaches the running job.
+   */
+  HashMap<String, String> policyHints(Map<String, String> tableProperties) {
+    HashMap<String, String> hints = new HashMap<>(options);
+    hints.keySet().removeIf(key -> !key.startsWith(POLICY_PREFIX));
+    hints.entrySet().removeAll(tableProperties.entrySet());
+    return hints;
   }
 
   boolean failOnPostCommit() {

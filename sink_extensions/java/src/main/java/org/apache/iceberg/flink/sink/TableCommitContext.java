@@ -26,19 +26,26 @@ final class TableCommitContext implements CommitContext {
   private final String jobId;
   private final long checkpointId;
   private final Map<String, Map<String, String>> accumulators;
+  private final Map<String, String> policyHints;
   private final Map<String, String> snapshotProperties = new HashMap<>();
   private boolean acceptsSnapshotProperties;
   private OptionalLong snapshotId = OptionalLong.empty();
   private TableMetadata pinned;
 
   TableCommitContext(
-      Table table, String branch, String jobId, long checkpointId, Map<String, Map<String, String>> accumulators) {
+      Table table,
+      String branch,
+      String jobId,
+      long checkpointId,
+      Map<String, Map<String, String>> accumulators,
+      Map<String, String> policyHints) {
     this.table = table;
     this.operations = ((HasTableOperations) table).operations();
     this.branch = branch;
     this.jobId = jobId;
     this.checkpointId = checkpointId;
     this.accumulators = accumulators;
+    this.policyHints = policyHints;
     this.pinned = operations.current();
   }
 
@@ -86,7 +93,12 @@ final class TableCommitContext implements CommitContext {
 
   @Override
   public Map<String, String> properties() {
-    return pinned.properties();
+    if (policyHints.isEmpty()) {
+      return pinned.properties();
+    }
+    Map<String, String> properties = new HashMap<>(pinned.properties());
+    properties.putAll(policyHints);
+    return properties;
   }
 
   @Override

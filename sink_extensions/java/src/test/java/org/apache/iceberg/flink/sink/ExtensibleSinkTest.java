@@ -128,6 +128,23 @@ class ExtensibleSinkTest {
   }
 
   @Test
+  void policyInHintsCountsAsMuchAsInProperties() throws Exception {
+    createTable("hinted", "");
+    insert("hinted", "/*+ OPTIONS('finalization.event-time-column'='ts','finalization.lookback-commits'='1') */");
+    assertThat(load("hinted").properties())
+        .containsKey(SinkTesting.WATERMARK)
+        .doesNotContainKey("finalization.lookback-commits");
+  }
+
+  @Test
+  void theDynamicSinkDoesNotDropExtensionsInSilence() {
+    createTable("fanned_out", "");
+    assertThatThrownBy(
+            () -> insert("fanned_out", "/*+ OPTIONS('use-dynamic-iceberg-sink'='true','sink.accumulators'='event-time') */"))
+        .hasStackTraceContaining("'use-dynamic-iceberg-sink' is 'true', but the dynamic sink has no extensions");
+  }
+
+  @Test
   void aWrongNameFailsAtSubmissionAndSaysWhatWouldBeRight() {
     createTable("wrong", "");
     assertThatThrownBy(() -> insert("wrong", "/*+ OPTIONS('sink.accumulators'='evnt-time') */"))

@@ -63,7 +63,7 @@ class RestCompareAndSetTest {
   }
 
   private TableCommitContext context() {
-    return new TableCommitContext(table(), "main", "job", 1, Map.of());
+    return new TableCommitContext(table(), "main", "job", 1, Map.of(), Map.of());
   }
 
   private void append() {
