@@ -97,6 +97,11 @@ def test_a_truncate_is_a_row_with_its_place_in_the_log(orders: PipelineCase) -> 
     assert row["_source_ts"] is not None
     assert row["_topic"] == "orders"
     assert {row[name] for name in (*ORDERS, "_event_time")} == {None}
+    # By this the upsert finds it without reading the rows.
+    table = orders.table(orders.pipeline.tables.cdc)
+    key = table.schema().find_field("id").field_id
+    nulls = [dict(counts)[key] for counts in table.inspect.files()["null_value_counts"].to_pylist()]
+    assert sum(nulls) == 1
 
 
 def test_schema_changes_and_unchanged_toast_come_through(orders: PipelineCase) -> None:
