@@ -10,8 +10,8 @@ import org.apache.iceberg.SnapshotSummary;
 /**
  * Checks at each commit that the facts are those of the rows being committed.
  *
- * <p>Iceberg counts the records of the data files it adds; the sum of what the accumulators of all writers saw must be the
- * same number, whatever a test does to the job: partitions, deletes, several sinks, failures, empty checkpoints.
+ * <p>Iceberg counts the records of the data files it adds; the sum of what the accumulators of all writers saw must be
+ * the same number, whatever a test does to the job: partitions, deletes, several sinks, failures, empty checkpoints.
  */
 public final class FactsCheck implements CommitProcessor {
 
@@ -68,7 +68,7 @@ public final class FactsCheck implements CommitProcessor {
     }
     Findings.check(
         context.accumulators().keySet().equals(Rerouting.ACCUMULATORS), "%s: facts are missing", describe(context));
-    Map<String, String> columns = context.accumulators().get("field-stats");
+    Map<String, String> columns = context.accumulators().getOrDefault("field-stats", Map.of());
     long rows = fact(context, RowCount.ROWS);
     columns.forEach(
         (key, value) -> {

@@ -23,12 +23,10 @@ final class Findings {
     COMMITS.set(0);
   }
 
-  /** Fails the caller, and the test even where Flink restarts the job after it. */
+  /** Fails the test at its end. Nothing is thrown here, in a job: Flink would restart it again and again. */
   static void check(boolean holds, String message, Object... arguments) {
     if (!holds) {
-      String failure = String.format(message, arguments);
-      FAILURES.add(failure);
-      throw new AssertionError(failure);
+      FAILURES.add(String.format(message, arguments));
     }
   }
 

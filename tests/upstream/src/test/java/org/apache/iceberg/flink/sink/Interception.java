@@ -15,8 +15,8 @@ import org.apache.flink.streaming.runtime.operators.sink.CommitterOperatorFactor
 import org.apache.flink.table.factories.FactoryUtil;
 
 /**
- * Leads upstream's unmodified tests to our sink, at the three places of Flink where they hand it what to run. Nothing of
- * Iceberg's own code is changed.
+ * Leads upstream's unmodified tests to our sink, at the three places of Flink where they hand it what to run. Nothing
+ * of Iceberg's own code is changed.
  */
 final class Interception {
 

@@ -10,11 +10,11 @@ import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Runs test classes on our sink, and fails those that did not reach it. JUnit finds this extension by itself, since nothing
- * can be added to upstream's classes.
+ * Runs test classes on our sink, and fails those that did not reach it. JUnit finds this extension by itself, since
+ * nothing can be added to upstream's classes.
  *
- * <p>The system property {@code sink.extensions}: {@code on} (facts gathered, and checked at each commit), {@code off} (our
- * way of appending a sink and our catalog type, without any extension), {@code none} (nothing is intercepted: what
+ * <p>The system property {@code sink.extensions}: {@code on} (facts gathered, and checked at each commit), {@code off}
+ * (our way of appending a sink and our catalog type, without any extension), {@code none} (nothing is intercepted: what
  * upstream's sink gives).
  */
 public final class OnOurSink implements BeforeAllCallback, AfterEachCallback, AfterAllCallback, ExecutionCondition {
@@ -30,7 +30,7 @@ public final class OnOurSink implements BeforeAllCallback, AfterEachCallback, Af
               "asks for the class of the standard sink; ours decorates it"),
           new Unfit(
               "TestFlinkTableSinkExtended#testWriteParallelism .*useV2Sink=(false|null)",
-              "looks at the operators of the older FlinkSink; tables with extensions are always written by the newer sink"));
+              "looks at the operators of the older FlinkSink; with extensions the newer sink always writes"));
 
   static {
     if (INTERCEPTED) {
@@ -86,5 +86,6 @@ public final class OnOurSink implements BeforeAllCallback, AfterEachCallback, Af
     int reached = Findings.SINKS.get() + Findings.COMMITTERS.get() + (EXTENDED ? 0 : Findings.CATALOGS.get());
     Findings.check(reached > 0, "%s: none was ours", seen);
     Findings.check(!EXTENDED || Findings.COMMITS.get() > 0, "%s: no facts were looked at", seen);
+    Findings.failIfAny();
   }
 }

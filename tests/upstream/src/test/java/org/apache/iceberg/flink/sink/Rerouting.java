@@ -13,7 +13,10 @@ import org.apache.iceberg.CatalogProperties;
 import org.apache.iceberg.flink.ExtensibleCatalogFactory;
 import org.apache.flink.table.catalog.CommonCatalogOptions;
 
-/** What a user of this project would have written in the test's place. Called from the code that {@link Interception} adds. */
+/**
+ * What a user of this project would have written in the test's place. Called from the code that {@link Interception}
+ * adds.
+ */
 public final class Rerouting {
 
   static final Set<String> ACCUMULATORS = Set.of(RowCount.NAME, "field-stats");
@@ -25,7 +28,8 @@ public final class Rerouting {
   /**
    * Appends a standard sink through {@link ExtensibleSink}; null where the standard way shall be gone on.
    *
-   * <p>Where the test made a catalog of our type, nothing is done: the sink has its extensions by then, or is a failure.
+   * <p>Where the test made a catalog of our type, nothing is done: the sink has its extensions by then, or it is a
+   * failure.
    */
   @SuppressWarnings("unchecked")
   public static DataStreamSink<?> sinkTo(DataStream<?> stream, Sink<?> sink) {
