@@ -101,8 +101,8 @@ def insert_changes(pipeline: Pipeline) -> str:
     """`INSERT` of the changes into the CDC table."""
     event_time = "`_event_time`"
     if pipeline.event_time.expression is not None:
-        # A snapshot's rows say nothing about when they changed.
-        event_time = f"CASE WHEN `_op` = 'r' THEN NULL ELSE ({pipeline.event_time.expression}) END"
+        # A snapshot's rows say nothing about when they changed; a TRUNCATE has no row to ask.
+        event_time = f"CASE WHEN `_op` IN ('r', 't') THEN NULL ELSE ({pipeline.event_time.expression}) END"
     values = {
         **{name: sql.identifier(name) for name in pipeline.columns},
         "_op": "`_op`",

@@ -17,7 +17,7 @@ import java.util.BitSet;
 final class DigestSummary {
 
   /** In characters of the digest's text: keeps all facts of an ordinary commit below 600 bytes. */
-  private static final int LONGEST_TEXT = 280;
+  private static final int LONGEST_TEXT = 300;
 
   private static final double MIDDLE_TOLERANCE = 0.004;
   private static final double TAIL_TOLERANCE = 0.0003;

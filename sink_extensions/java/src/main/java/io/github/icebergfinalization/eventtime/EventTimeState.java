@@ -35,7 +35,7 @@ final class EventTimeState {
       maxMs = toMs;
       // Offsets from a time nearby: a double then holds fractions of a millisecond.
       baseMs = fromMs;
-      digest = new MergingDigest(TDigests.WRITER_COMPRESSION);
+      digest = TDigests.forWriter();
     } else {
       minMs = Math.min(minMs, fromMs);
       maxMs = Math.max(maxMs, toMs);

@@ -103,7 +103,7 @@ public class EventTimeBenchmark {
   @Benchmark
   @OperationsPerInvocation(RECORDS)
   public int digestForEachRecord() {
-    MergingDigest digest = new MergingDigest(TDigests.WRITER_COMPRESSION);
+    MergingDigest digest = TDigests.forWriter();
     for (RowData row : rows) {
       digest.add(extractor.epochMillis(row) - NOW);
     }

@@ -129,7 +129,7 @@ class MergeOrderTest {
     }
     DigestCodec.Decoded digest = DigestCodec.decode(facts.get("digest"));
     assertThat(Arrays.stream(digest.centroids().weights()).sum()).isEqualTo(times.length);
-    // Empty time beside a percentile blurs it; and between two neighbouring values lies a whole record's rank.
+    // Many bursts of random times have more corners than fit into the text; between two values lies a whole record's rank.
     boolean hasGaps = shape == Times.BURSTY || shape == Times.TWO_HOURS_MIXED;
     double tolerance = (hasGaps ? 0.0075 : 0.005) + 1.0 / times.length;
     for (double percent : PERCENTS) {
