@@ -32,7 +32,7 @@ demo-airflow: setup airflow-env jar jars ## the same with a real Airflow, whose 
 	$(PY) -m demo.airflow_demo --days $(DAYS) --speed $(SPEED) $(if $(filter 1,$(KEEP)),--keep)
 
 .PHONY: test
-test: setup airflow-env test-java jars ## every test: Java, unit, integration on the real parts, a real Airflow
+test: setup airflow-env test-java jars test-upstream ## every test: Java, Iceberg's own, unit, integration on the real parts, a real Airflow
 	$(PY) -m pytest
 	$(AIRFLOW_PY) -m pytest --confcutdir=tests/sensors tests/sensors
 
@@ -63,6 +63,11 @@ $(JAR): $(JAVA_SOURCES)
 test-java: check-java setup ## build the sink's jar and run its Java tests
 	mvn -B -ntp -f sink_extensions/java/pom.xml verify
 	@touch $(JAR)
+
+.PHONY: test-upstream
+test-upstream: check-java ## Iceberg's own tests of its sink, on ours, with extensions and without (part of make test)
+	mvn -B -ntp -f tests/upstream/pom.xml test -Dextensions=on
+	mvn -B -ntp -f tests/upstream/pom.xml test -Dextensions=off
 
 .PHONY: jars
 jars: check-java $(JAR_STAMPS) ## fetch the jars of Flink's connectors, Spark, Kafka and Debezium
@@ -121,5 +126,5 @@ check-java:
 
 .PHONY: clean
 clean: ## remove everything that was built or fetched
-	rm -rf $(VENV) .venv-* build dist sink_extensions/java/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist sink_extensions/java/target tests/upstream/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
