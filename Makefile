@@ -15,6 +15,9 @@ JAR_SETS := flink hadoop spark kafka
 JAR_STAMPS := $(JAR_SETS:%=build/jars/%/.fetched)
 JAVA_SOURCES := $(shell find sink_extensions/java -name target -prune -o -type f -print)
 
+# Without extensions the sink is the standard one, the same object; these show that, and the rest would only take time.
+UPSTREAM_OFF := TestIcebergSink,TestIcebergSinkBranch,TestIcebergSinkTableMaintenance,TestFlinkIcebergSinkV2DistributionMode,TestFlinkTableSinkExtended,TestFlinkTableSinkCompaction,TestFlinkVariantType
+
 DAYS ?= 2
 SPEED ?= 1800
 KEEP ?= 0
@@ -66,8 +69,8 @@ test-java: check-java setup ## build the sink's jar and run its Java tests
 
 .PHONY: test-upstream
 test-upstream: check-java ## Iceberg's own tests of its sink, on ours, with extensions and without (part of make test)
-	mvn -B -ntp -f tests/upstream/pom.xml test -Dextensions=on
-	mvn -B -ntp -f tests/upstream/pom.xml test -Dextensions=off
+	mvn -B -ntp -f tests/upstream/pom.xml test -DforkCount=2 -Dextensions=on
+	mvn -B -ntp -f tests/upstream/pom.xml test -DforkCount=2 -Dextensions=off -Dtest='$(UPSTREAM_OFF)'
 
 .PHONY: jars
 jars: check-java $(JAR_STAMPS) ## fetch the jars of Flink's connectors, Spark, Kafka and Debezium
