@@ -7,9 +7,6 @@ python -m tests.benchmarks.upsert [--rows 5000000] [--changes 20000,200000,20000
 from __future__ import annotations
 
 import argparse
-import datetime as dt
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable
@@ -259,11 +256,10 @@ def _line(changes: int, mode: str, pairs: list[Pair]) -> str:
 
 
 def _introduction(rows: int) -> str:
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     return f"""\
 ## Upsert against the best plain MERGE
 
-Measured on {dt.datetime.now(dt.UTC).date()} ({machine}). A base table of {rows:,} rows in 8 buckets; the
+A base table of {rows:,} rows in 8 buckets; the
 changes are spread over all of it: 86 % updates, 9 % inserts, 5 % deletes. The plain MERGE has the same guard
 and the same one aggregate for each key, and writes straight into main: no cursor, no watermark, no branch, no
 look at what it reads. Both leave the same rows (compared in each round). In turn, in alternating order;
