@@ -1,5 +1,8 @@
 """What the tests of the extension guide share."""
 
+import os
+from collections.abc import Iterator
+
 import pytest
 
 from examples.extending.shop import Shop
@@ -12,7 +15,14 @@ def open_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 
 
 @pytest.fixture
-def shop(open_shop: Shop) -> Shop:
-    """The session, with new tables."""
+def shop(open_shop: Shop) -> Iterator[Shop]:
+    """The session, with new tables.
+
+    Flink runs Python functions of a local job in this process and leaves variables of theirs in its environment, one of
+    which forbids other processes, if they inherit it, to start a JVM.
+    """
+    before = dict(os.environ)
     open_shop.make_tables()
-    return open_shop
+    yield open_shop
+    os.environ.clear()
+    os.environ.update(before)
