@@ -55,7 +55,7 @@ def case(
 
 
 def _watermark(case: PipelineCase) -> str:
-    """Where W is with a lookback of one commit. How the rows come to be spread over commits is Kafka's business."""
+    """Where W is with a lookback of one commit. How rows are spread over commits is Kafka's business."""
     summaries = case.summaries(case.pipeline.tables.cdc)
     oldest = [int(summary.get("accumulator.event-time.min-ms", 0)) for summary in summaries]
     hour = dt.datetime.fromtimestamp(max(oldest) // 3_600_000 * 3600, dt.UTC)

@@ -18,8 +18,8 @@ def open_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 def shop(open_shop: Shop) -> Iterator[Shop]:
     """The session, with new tables.
 
-    Flink runs Python functions of a local job in this process and leaves variables of theirs in its environment, one of
-    which forbids other processes, if they inherit it, to start a JVM.
+    Flink runs Python functions of a local job in this process and leaves variables of theirs in its
+    environment, one of which forbids other processes, if they inherit it, to start a JVM.
     """
     before = dict(os.environ)
     open_shop.make_tables()
