@@ -14,7 +14,7 @@ import org.apache.flink.metrics.MetricGroup;
  */
 final class ExtensionMetrics {
 
-  private static final String WATERMARK = "finalization.watermark";
+  static final String WATERMARK = "finalization.watermark";
   private static final String LATE_RECORDS = "finalization.late-records";
   private static final long UNKNOWN = -1;
 

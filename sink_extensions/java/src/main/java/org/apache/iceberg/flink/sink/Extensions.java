@@ -86,11 +86,12 @@ final class Extensions implements Serializable {
 
   /**
    * The policy that a statement's hints lay over the table's properties, as they are when the job is submitted. All other
-   * policy stays with the table, so that a change of it reaches the running job.
+   * policy stays with the table, so that a change of it reaches the running job. A watermark is state: options may hold an
+   * older one than the table has by now.
    */
   HashMap<String, String> policyHints(Map<String, String> tableProperties) {
     HashMap<String, String> hints = new HashMap<>(options);
-    hints.keySet().removeIf(key -> !key.startsWith(POLICY_PREFIX));
+    hints.keySet().removeIf(key -> !key.startsWith(POLICY_PREFIX) || key.startsWith(ExtensionMetrics.WATERMARK));
     hints.entrySet().removeAll(tableProperties.entrySet());
     return hints;
   }
